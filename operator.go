@@ -1,0 +1,177 @@
+package sluice
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+)
+
+// Role is what an API key may do. Each role of viewer, support, operator, admin includes those before it; a merchant
+// may only lock, unlock, redeem and reverse coupons.
+type Role string
+
+// The roles.
+const (
+	RoleViewer   Role = "viewer"
+	RoleSupport  Role = "support"
+	RoleOperator Role = "operator"
+	RoleAdmin    Role = "admin"
+	RoleMerchant Role = "merchant"
+)
+
+var roleRank = map[Role]int{RoleViewer: 1, RoleSupport: 2, RoleOperator: 3, RoleAdmin: 4}
+
+// Valid says whether r is a role.
+func (r Role) Valid() bool { return r == RoleMerchant || roleRank[r] > 0 }
+
+// Covers says whether r includes need.
+func (r Role) Covers(need Role) bool {
+	if r == RoleMerchant || need == RoleMerchant {
+		return r == need
+	}
+	return roleRank[r] >= roleRank[need] && roleRank[need] > 0
+}
+
+// Actor is who does something, for the audit log.
+type Actor struct {
+	KeyID     string
+	Name      string
+	Role      Role
+	Addr      string
+	RequestID string
+	Reason    string
+}
+
+// APIKey is an operator's or merchant's key. Hash is the SHA-256 of the key; the key itself is shown once and kept nowhere.
+type APIKey struct {
+	ID         string
+	Name       string
+	Role       Role
+	MerchantID string
+	Prefix     string // the first characters, to tell keys apart
+	Hash       [32]byte
+	CreatedAt  Millis
+	RevokedAt  Millis
+}
+
+// AuditEntry is one row of the append-only audit log: who changed what from what to what.
+type AuditEntry struct {
+	Seq    int64
+	At     Millis
+	Actor  Actor
+	Action string // such as campaign.pause
+	Object string // such as campaign/spring
+	Before json.RawMessage
+	After  json.RawMessage
+}
+
+// BlockScope is what a block applies to.
+type BlockScope string
+
+// The block scopes.
+const (
+	BlockAddress BlockScope = "address" // an IP or a CIDR
+	BlockUser    BlockScope = "user"
+	BlockDevice  BlockScope = "device"
+)
+
+// Block is one entry of the blocklist.
+type Block struct {
+	ID        string // the reference a blocked buyer can give to support
+	Scope     BlockScope
+	Value     string
+	Reason    string
+	Author    string
+	CreatedAt Millis
+	ExpiresAt Millis // zero: until lifted
+}
+
+// Event is one change of a campaign, order, coupon or switch, as the feed gives it.
+type Event struct {
+	ID       EventID
+	Type     string // such as order.created
+	At       Millis
+	Campaign string
+	Subject  string // the id of what changed
+	Data     json.RawMessage
+}
+
+// EventID orders the feed. Seq is the ledger's row; one row may stand for many events (a batch), told apart by Index.
+type EventID struct {
+	Seq   int64
+	Index int
+}
+
+// String gives "seq-index".
+func (e EventID) String() string {
+	return strconv.FormatInt(e.Seq, 10) + "-" + strconv.Itoa(e.Index)
+}
+
+// ParseEventID reads what String wrote; "" and "0" are the start of the feed.
+func ParseEventID(s string) (EventID, bool) {
+	if s == "" || s == "0" {
+		return EventID{Index: -1}, true
+	}
+	a, b, ok := strings.Cut(s, "-")
+	if !ok {
+		return EventID{}, false
+	}
+	seq, err1 := strconv.ParseInt(a, 10, 64)
+	index, err2 := strconv.Atoi(b)
+	if err1 != nil || err2 != nil || seq < 0 || index < 0 {
+		return EventID{}, false
+	}
+	return EventID{Seq: seq, Index: index}, true
+}
+
+// SwitchKind tells on/off switches from valued ones.
+type SwitchKind string
+
+// The switch kinds.
+const (
+	SwitchOnOff SwitchKind = "on_off"
+	SwitchValue SwitchKind = "value"
+)
+
+// SwitchSpec describes one switch of the catalogue.
+type SwitchSpec struct {
+	Name     string
+	Kind     SwitchKind
+	Global   bool // may be set for the server
+	Campaign bool // may be set for one campaign
+	Min, Max float64
+	Means    string
+}
+
+// The switches. An on/off switch is 0 or 1; an unset one is off, or leaves the configured value.
+const (
+	SwitchClosed       = "closed"
+	SwitchReadOnly     = "read_only"
+	SwitchPaymentsDown = "payments_down"
+	SwitchMaxRate      = "max_rate"
+	SwitchPerUserRate  = "per_user_rate"
+	SwitchDecisionLog  = "decision_log"
+)
+
+// Switches is the catalogue, in the order in which it is listed.
+func Switches() []SwitchSpec {
+	return []SwitchSpec{
+		{SwitchClosed, SwitchOnOff, true, true, 0, 1, "claims are refused with CLOSED; everything else goes on"},
+		{SwitchReadOnly, SwitchOnOff, true, false, 0, 1, "claims, payments by buyers, cancels and redemptions are refused; signed payment notifications are still taken"},
+		{SwitchPaymentsDown, SwitchOnOff, true, false, 0, 1, "the clock of unpaid windows stands still: no order expires"},
+		{SwitchMaxRate, SwitchValue, true, true, 0, 10_000_000, "claims a second to admission; 0 means no bound"},
+		{SwitchPerUserRate, SwitchValue, true, true, 0, 1000, "claims a second of one user or device; 0 means the campaign's own rate"},
+		{SwitchDecisionLog, SwitchOnOff, true, false, 0, 1, "every decision of the gate is written to the decision log"},
+	}
+}
+
+// SwitchSetting is a switch as it is set. Campaign is empty for the server.
+type SwitchSetting struct {
+	Name     string
+	Campaign string
+	Value    float64
+	Set      bool // false: cleared, back to the default
+	Reason   string
+	Author   string
+	At       Millis
+}

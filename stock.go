@@ -1,0 +1,62 @@
+package sluice
+
+// Stock is the ledger's count of a campaign. Held units are settled and unpaid; a coupon's unit is sold at once.
+// Total >= Held + Sold at every instant.
+type Stock struct {
+	Total, Held, Sold int64
+}
+
+// Free gives Total - Held - Sold.
+func (s Stock) Free() int64 { return s.Total - s.Held - s.Sold }
+
+// Permit is what admission says of a campaign at one instant. Queued units are decided and not committed yet.
+type Permit struct {
+	Available int64
+	Queued    int64
+}
+
+// Adjustment is an operator's change of Total. Asked is what was wanted, Applied what was done: a decrease takes only
+// what is available. Total and Revision are those after it.
+type Adjustment struct {
+	ChangeID string
+	Campaign string
+	Asked    int64
+	Applied  int64
+	Total    int64
+	Revision int64
+	At       Millis
+}
+
+// PermitOpKind says what a PermitOp does to the permit.
+type PermitOpKind uint8
+
+// The kinds of PermitOp.
+const (
+	PermitRelease PermitOpKind = iota // a claim gives back units, limit units, or both
+	PermitAdjust                      // the total was raised by Units
+	PermitSettled                     // a batch was committed: Units leave "queued"
+)
+
+// PermitOp is what a committed ledger transaction means for the permit. Truth first, then the permit: it is applied
+// after the commit and before the transaction's caller hears of it.
+type PermitOp struct {
+	Kind       PermitOpKind
+	Campaign   string
+	Claim      ClaimID
+	Units      int64 // units given back, added or settled; >= 0
+	LimitUnits int64 // units of the user's limit given back; >= 0
+}
+
+// Verification is a campaign recomputed from rows.
+type Verification struct {
+	OK             bool
+	Total          int64
+	Available      int64 // what the permit says
+	Queued         int64
+	Held           int64
+	Sold           int64
+	UsersOverLimit int64
+	UnitsOverTotal int64
+	Drift          int64 // Total - Available - Queued - Held - Sold, plus |counters - rows|, plus |Total - created - Σ adjustments|
+	CheckedAt      Millis
+}
