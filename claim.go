@@ -113,14 +113,15 @@ func parseID(s, prefix string) (id ClaimID, ok bool) {
 
 // Claim is one user's attempt, as admission and the ledger see it.
 type Claim struct {
-	ID         ClaimID
-	Campaign   string
-	User       string
-	RequestID  string // empty where none was given
-	Quantity   int
-	Source     Source
-	At         Millis // when the gate took it
-	CouponCode string // coupons only: the code that settling will issue
+	ID        ClaimID
+	Campaign  string
+	User      string
+	RequestID string // empty where none was given
+	Quantity  int
+	Source    Source
+	At        Millis // when the gate took it
+	// CouponCodes are the codes that settling will issue: one a unit, coupons only.
+	CouponCodes []string
 }
 
 // ClaimState is what a claim has become.
@@ -143,13 +144,13 @@ func (s ClaimState) String() string {
 // Outcome is what settling a claim came to. Reason is ReasonConfirmed, ReasonLimitReached or ReasonSoldOut (both
 // recorded as rejected), or ReasonRequestIDReused (the id is in the ledger with another quantity or user; nothing written).
 type Outcome struct {
-	Reason     Reason
-	State      ClaimState
-	Replayed   bool   // the row was there before
-	CouponCode string // of the row
+	Reason      Reason
+	State       ClaimState
+	Replayed    bool     // it was there before
+	CouponCodes []string // of its rows
 }
 
-// ClaimRow is what admission needs to know of a settled claim to rebuild its state. LiveUnits are the units it still
+// ClaimRow is what admission needs to know of a settled claim to rebuild its state (coupons: summed over its rows). LiveUnits are the units it still
 // takes from the stock, LimitUnits those it takes of the user's limit.
 type ClaimRow struct {
 	ID         ClaimID

@@ -73,9 +73,13 @@ const (
 	MaxLockSec     = 24 * 3600
 )
 
-// Coupon is one issued coupon: one row, with the claim that brought it.
+// MaxCouponQuantity bounds the quantity of one claim on coupons: each unit is a row of its own.
+const MaxCouponQuantity = 100
+
+// Coupon is one issued coupon: one row. A claim of quantity q brings q of them, numbered from 0.
 type Coupon struct {
 	ID          ClaimID
+	N           int
 	Code        string // canonical: 16 symbols, upper case, no dashes
 	Campaign    string
 	User        string

@@ -10,7 +10,7 @@ type Decision struct {
 	ID           ClaimID
 	Kind         Kind
 	Quantity     int
-	CouponCode   string
+	CouponCodes  []string  // coupons: one a unit
 	StartsInMS   int64     // with ReasonNotStarted
 	RetryAfterMS int64     // with ReasonBusy, ReasonTooFrequent
 	Reference    string    // with ReasonBlocked: what support can look up
