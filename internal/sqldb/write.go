@@ -1,0 +1,418 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// lane says how urgent a write is. Each transaction takes everything urgent that waits (up to maxUrgent), one batch of claims
+// and one piece of background work, in that order: payments never queue behind claims, nor claims behind a sweep.
+type lane int
+
+const (
+	laneUrgent lane = iota
+	laneClaims
+	laneBackground
+	numLanes
+)
+
+// Bounds of one transaction.
+const (
+	maxUrgent     = 256
+	maxClaimOps   = 1
+	maxBackground = 1
+)
+
+// op is one piece of work for the writer. Its caller waits on done and then reads err.
+type op struct {
+	fn    func(*tx) error // nil for a pause
+	pause func()          // runs between transactions
+	err   error
+	done  chan struct{}
+	tx    tx
+}
+
+// writer owns the one connection that writes.
+type writer struct {
+	db      *DB
+	conn    *sql.Conn
+	stmts   map[string]*sql.Stmt // owned by run
+	wake    chan struct{}        // one place: something waits
+	stopped chan struct{}        // closed when run has returned
+
+	mu      sync.Mutex
+	queue   [numLanes][]*op
+	waiting int
+	closing bool
+}
+
+func startWriter(ctx context.Context, db *DB) (*writer, error) {
+	conn, err := db.wdb.Conn(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("sqldb: the writer's connection: %w", err)
+	}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	go w.run()
+	return w, nil
+}
+
+// write runs fn inside a transaction that it may share with other callers' work, and returns once that is committed. An
+// error of fn undoes what fn did and nothing else. ErrUnavailable: nothing was done. ErrUncertain: the commit failed, and
+// what is on disk must be read. ctx bounds only the wait for a place in the queue: once begun, the outcome is always awaited.
+func (db *DB) write(ctx context.Context, l lane, fn func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("sqldb: %w: %w", sluice.ErrUnavailable, err)
+	}
+	o := &op{fn: fn, done: make(chan struct{})}
+	if err := db.w.add(l, o); err != nil {
+		return err
+	}
+	<-o.done
+	return o.err
+}
+
+// pause runs fn between two transactions: nothing is half committed while it runs. fn must be quick.
+func (db *DB) pause(ctx context.Context, fn func()) error {
+	o := &op{pause: fn, done: make(chan struct{})}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("sqldb: %w: %w", sluice.ErrUnavailable, err)
+	}
+	if err := db.w.add(laneUrgent, o); err != nil {
+		return err
+	}
+	<-o.done
+	return o.err
+}
+
+func (w *writer) add(l lane, o *op) error {
+	w.mu.Lock()
+	switch {
+	case w.closing:
+		w.mu.Unlock()
+		return fmt.Errorf("sqldb: the ledger is closed: %w", sluice.ErrUnavailable)
+	case w.waiting >= w.db.cfg.MaxWaiting:
+		w.mu.Unlock()
+		return fmt.Errorf("sqldb: %d writes wait: %w", w.waiting, sluice.ErrUnavailable)
+	}
+	w.queue[l] = append(w.queue[l], o)
+	w.waiting++
+	w.mu.Unlock()
+	w.signal()
+	return nil
+}
+
+func (w *writer) signal() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// stop lets everything that waits finish, then ends the writer. It is idempotent.
+func (w *writer) stop() {
+	w.mu.Lock()
+	w.closing = true
+	w.mu.Unlock()
+	w.signal()
+	<-w.stopped
+}
+
+// take removes the next transaction's work from the queues.
+func (w *writer) take(into []*op) (ops []*op, closing bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	ops = into[:0]
+	for l, most := range [numLanes]int{maxUrgent, maxClaimOps, maxBackground} {
+		n := min(most, len(w.queue[l]))
+		ops = append(ops, w.queue[l][:n]...)
+		rest := copy(w.queue[l], w.queue[l][n:])
+		clear(w.queue[l][rest:])
+		w.queue[l] = w.queue[l][:rest]
+	}
+	w.waiting -= len(ops)
+	return ops, w.closing
+}
+
+func (w *writer) run() {
+	defer close(w.stopped)
+	defer func() {
+		for _, s := range w.stmts {
+			_ = s.Close()
+		}
+		_ = w.conn.Close()
+	}()
+	var ops []*op
+	var closing bool
+	for {
+		if ops, closing = w.take(ops); len(ops) == 0 {
+			if closing {
+				return
+			}
+			<-w.wake
+			continue
+		}
+		w.transact(ops)
+		for _, o := range ops {
+			close(o.done)
+		}
+	}
+}
+
+// transact runs ops in one transaction and sets their errors.
+func (w *writer) transact(ops []*op) {
+	start := time.Now()
+	var work []*op
+	for _, o := range ops {
+		if o.pause != nil {
+			o.pause()
+		} else {
+			work = append(work, o)
+		}
+	}
+	if len(work) == 0 {
+		return
+	}
+	stats := BatchStats{Ops: len(work)}
+	ctx := context.Background()
+	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		w.failAll(work, translate(err, "begin"))
+		stats.Failed = true
+		w.report(stats, start)
+		return
+	}
+	for _, o := range work {
+		if err := w.runOp(ctx, o, len(work) > 1); err != nil {
+			_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have rolled back by itself
+			w.failAll(work, err)
+			stats.Failed = true
+			w.report(stats, start)
+			return
+		}
+	}
+	committing := time.Now()
+	_, err := w.conn.ExecContext(ctx, "COMMIT")
+	stats.Commit = time.Since(committing).Seconds()
+	if err != nil {
+		_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
+		w.uncertain(work, err)
+		stats.Failed = true
+		w.report(stats, start)
+		return
+	}
+	w.db.permitMu.RLock()
+	p := w.db.permit
+	w.db.permitMu.RUnlock()
+	for _, o := range work {
+		stats.Claims += o.tx.claims
+		if o.err == nil && p != nil && len(o.tx.permits) > 0 {
+			p.Apply(o.tx.permits)
+		}
+	}
+	w.report(stats, start)
+}
+
+func (w *writer) report(s BatchStats, start time.Time) {
+	if w.db.cfg.OnBatch != nil {
+		s.Seconds = time.Since(start).Seconds()
+		w.db.cfg.OnBatch(s)
+	}
+}
+
+// runOp runs one op, inside a savepoint where others share the transaction. It returns an error only where the
+// whole transaction is lost.
+func (w *writer) runOp(ctx context.Context, o *op, shared bool) error {
+	if shared {
+		if _, err := w.conn.ExecContext(ctx, "SAVEPOINT op"); err != nil {
+			return translate(err, "savepoint")
+		}
+	}
+	o.tx = tx{ctx: ctx, w: w}
+	o.err = call(o)
+	if o.err != nil {
+		if storeFailed(o.err) {
+			return translate(o.err, "write")
+		}
+		o.tx.permits, o.tx.touched = nil, nil
+		if !shared { // the empty transaction is committed
+			_, err := w.conn.ExecContext(ctx, "ROLLBACK")
+			if err == nil {
+				_, err = w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
+			}
+			if err != nil {
+				return translate(err, "rollback")
+			}
+			return nil
+		}
+		if _, err := w.conn.ExecContext(ctx, "ROLLBACK TO op"); err != nil {
+			return translate(err, "rollback")
+		}
+	}
+	if shared {
+		if _, err := w.conn.ExecContext(ctx, "RELEASE op"); err != nil {
+			return translate(err, "release")
+		}
+	}
+	return nil
+}
+
+func call(o *op) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("sqldb: a write panicked: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return o.fn(&o.tx)
+}
+
+func (w *writer) failAll(ops []*op, err error) {
+	for _, o := range ops {
+		if o.err == nil || storeFailed(o.err) {
+			o.err = err
+		}
+	}
+}
+
+func (w *writer) uncertain(ops []*op, err error) {
+	w.db.log.Error("commit failed", "err", err, "ops", len(ops))
+	touched := map[string]bool{}
+	for _, o := range ops {
+		if o.err == nil {
+			o.err = fmt.Errorf("sqldb: commit: %w: %w", sluice.ErrUncertain, err)
+		}
+		for _, c := range o.tx.touched {
+			touched[c] = true
+		}
+	}
+	var campaigns []string
+	for c := range touched {
+		campaigns = append(campaigns, c)
+	}
+	w.db.permitMu.RLock()
+	p := w.db.permit
+	w.db.permitMu.RUnlock()
+	if p != nil && len(campaigns) > 0 {
+		p.Uncertain(campaigns)
+	}
+}
+
+// tx is what a write works with. It is valid only inside the write's function.
+type tx struct {
+	ctx     context.Context
+	w       *writer
+	permits []sluice.PermitOp
+	touched []string // campaigns whose units may have changed
+	claims  int      // for the statistics
+}
+
+// stmt gives the writer's prepared statement for query, which must be a constant text.
+func (t *tx) stmt(query string) (*sql.Stmt, error) {
+	if s, ok := t.w.stmts[query]; ok {
+		return s, nil
+	}
+	s, err := t.w.conn.PrepareContext(t.ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("sqldb: prepare %q: %w", query, err)
+	}
+	t.w.stmts[query] = s
+	return s, nil
+}
+
+// exec runs a constant statement and says how many rows it changed.
+func (t *tx) exec(query string, args ...any) (int64, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// row runs a constant query for one row; sql.ErrNoRows becomes ErrNotFound.
+func (t *tx) row(query string, args []any, into ...any) error {
+	s, err := t.stmt(query)
+	if err != nil {
+		return err
+	}
+	err = s.QueryRowContext(t.ctx, args...).Scan(into...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return sluice.ErrNotFound
+	}
+	return err
+}
+
+// rows runs a constant query.
+func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.QueryContext(t.ctx, args...)
+}
+
+// touch notes that the campaign's units are in doubt if the commit fails.
+func (t *tx) touch(campaign string) { t.touched = append(t.touched, campaign) }
+
+// release notes what the commit gives back to the permit.
+func (t *tx) release(campaign string, id sluice.ClaimID, e sluice.Effects) {
+	t.touch(campaign)
+	if e.ReleaseUnits != 0 || e.ReleaseLimit != 0 {
+		t.permits = append(t.permits, sluice.PermitOp{
+			Kind: sluice.PermitRelease, Campaign: campaign, Claim: id, Units: e.ReleaseUnits, LimitUnits: e.ReleaseLimit,
+		})
+	}
+}
+
+// event appends one event to the feed. campaignNo is 0 where it concerns none; data is marshalled to JSON.
+func (t *tx) event(at sluice.Millis, typ string, campaignNo int64, subject string, data any) error {
+	b, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("sqldb: event %s: %w", typ, err)
+	}
+	_, err = t.exec(`INSERT INTO events (at_ms, type, campaign_no, subject, data) VALUES (?, ?, ?, ?, ?)`,
+		at, typ, sql.NullInt64{Int64: campaignNo, Valid: campaignNo != 0}, subject, string(b))
+	return err
+}
+
+// eventBatch appends one row that stands for one event per claim id.
+func (t *tx) eventBatch(at sluice.Millis, typ string, campaignNo int64, ids []byte) error {
+	_, err := t.exec(`INSERT INTO events (at_ms, type, campaign_no, ids) VALUES (?, ?, ?, ?)`, at, typ, campaignNo, ids)
+	return err
+}
+
+// audit appends one row to the audit log. before and after are marshalled to JSON; nil stays empty.
+func (t *tx) audit(at sluice.Millis, a sluice.Actor, action, object string, before, after any) error {
+	b, err := jsonOrNull(before)
+	if err != nil {
+		return err
+	}
+	c, err := jsonOrNull(after)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO audit_log (at_ms, key_id, name, role, addr, request_id, reason, action, object, before, after)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		at, a.KeyID, a.Name, string(a.Role), a.Addr, a.RequestID, a.Reason, action, object, b, c)
+	return err
+}
+
+func jsonOrNull(v any) (sql.NullString, error) {
+	if v == nil {
+		return sql.NullString{}, nil
+	}
+	b, err := json.Marshal(v)
+	return sql.NullString{String: string(b), Valid: err == nil}, err
+}
+
+func fsSub(dir string) (fs.FS, error) { return fs.Sub(migrations, dir) }
