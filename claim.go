@@ -21,8 +21,8 @@ const (
 // user lie side by side in an index on the id. 80 bits each, cut from SHA-256.
 type ClaimID [20]byte
 
-// UserKey is the first half of a ClaimID: the same for all claims of one user. Different users share one with a chance of
-// about n²/2⁸¹ among n users, so that whoever decides on a row compares the user id as well.
+// UserKey is the first half of a ClaimID: the same for all claims of one user. Different users share one with a
+// chance of about n²/2⁸¹ among n users, so that whoever decides on a row compares the user id as well.
 type UserKey [10]byte
 
 var idEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
@@ -58,7 +58,8 @@ func UserKeyOf(user string) (k UserKey) {
 	return k
 }
 
-// NewClaimID gives the id of the claim that user makes on campaign under requestID. An empty requestID gives a random one.
+// NewClaimID gives the id of the claim that user makes on campaign under requestID. An empty requestID gives a random
+// one.
 func NewClaimID(campaign, user string, source Source, requestID string) (id ClaimID) {
 	k := UserKeyOf(user)
 	copy(id[:10], k[:])
@@ -142,7 +143,8 @@ func (s ClaimState) String() string {
 }
 
 // Outcome is what settling a claim came to. Reason is ReasonConfirmed, ReasonLimitReached or ReasonSoldOut (both
-// recorded as rejected), or ReasonRequestIDReused (the id is in the ledger with another quantity or user; nothing written).
+// recorded as rejected), or ReasonRequestIDReused (the id is in the ledger with another quantity or user; nothing
+// written).
 type Outcome struct {
 	Reason      Reason
 	State       ClaimState
@@ -150,8 +152,8 @@ type Outcome struct {
 	CouponCodes []string // of its rows
 }
 
-// ClaimRow is what admission needs to know of a settled claim to rebuild its state (coupons: summed over its rows). LiveUnits are the units it still
-// takes from the stock, LimitUnits those it takes of the user's limit.
+// ClaimRow is what admission needs to know of a settled claim to rebuild its state (coupons: summed over its rows).
+// LiveUnits are the units it still takes from the stock, LimitUnits those it takes of the user's limit.
 type ClaimRow struct {
 	ID         ClaimID
 	Quantity   int32

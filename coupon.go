@@ -103,7 +103,8 @@ type Coupon struct {
 	EndedAt     Millis // expired or revoked
 }
 
-// Settled gives the coupon as it is at now: a lock that ran out is no lock, an issued coupon past its window is expired.
+// Settled gives the coupon as it is at now: a lock that ran out is no lock, an issued coupon past its window is
+// expired.
 func (c Coupon) Settled(now Millis) Coupon {
 	if c.State == CouponLocked && now >= c.LockedUntil {
 		c.State, c.LockRef, c.LockBy, c.LockedUntil = CouponIssued, "", "", 0
@@ -182,8 +183,8 @@ func (c Coupon) Reverse(ref, merchant string, now Millis) (Coupon, error) {
 	return c.Settled(now), nil
 }
 
-// Revoke takes the coupon away. A redeemed one cannot be revoked; revoking twice changes nothing. Giving the unit and the
-// limit back are two choices.
+// Revoke takes the coupon away. A redeemed one cannot be revoked; revoking twice changes nothing. Giving the unit and
+// the limit back are two choices.
 func (c Coupon) Revoke(unitBack, limitBack bool, now Millis) (Coupon, Effects, error) {
 	c = c.Settled(now)
 	switch c.State {
@@ -248,8 +249,8 @@ func couponCheck(digits []byte) byte {
 	return couponAlphabet[(33-p)%32]
 }
 
-// ParseCouponCode brings what a person typed into canonical form: dashes and spaces are dropped, lower case is raised, O is
-// 0, I and L are 1. False where it cannot be a code or the check symbol is wrong.
+// ParseCouponCode brings what a person typed into canonical form: dashes and spaces are dropped, lower case is
+// raised, O is 0, I and L are 1. False where it cannot be a code or the check symbol is wrong.
 func ParseCouponCode(s string) (string, bool) {
 	if len(s) > 64 {
 		return "", false

@@ -1,7 +1,7 @@
 package sluice
 
-// Decision is the gate's answer to a claim: why, and what the claim is now. It is a value; a refusal carries no stack and is
-// never logged as an error.
+// Decision is the gate's answer to a claim: why, and what the claim is now. It is a value; a refusal carries no stack
+// and is never logged as an error.
 type Decision struct {
 	Reason       Reason
 	State        ClaimState // ClaimNone where no claim came to be

@@ -53,5 +53,7 @@ func Invalid(fields ...FieldFault) error {
 	if len(fields) == 0 {
 		return nil
 	}
-	return &Fault{Kind: ErrInvalid, Code: "VALIDATION", Detail: "the request cannot be carried out as it stands", Fields: fields}
+	return &Fault{
+		Kind: ErrInvalid, Code: "VALIDATION", Detail: "the request cannot be carried out as it stands", Fields: fields,
+	}
 }

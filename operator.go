@@ -42,7 +42,8 @@ type Actor struct {
 	Reason    string
 }
 
-// APIKey is an operator's or merchant's key. Hash is the SHA-256 of the key; the key itself is shown once and kept nowhere.
+// APIKey is an operator's or merchant's key. Hash is the SHA-256 of the key; the key itself is shown once and kept
+// nowhere.
 type APIKey struct {
 	ID         string
 	Name       string
@@ -157,10 +158,12 @@ const (
 func Switches() []SwitchSpec {
 	return []SwitchSpec{
 		{SwitchClosed, SwitchOnOff, true, true, 0, 1, "claims are refused with CLOSED; everything else goes on"},
-		{SwitchReadOnly, SwitchOnOff, true, false, 0, 1, "claims, payments by buyers, cancels and redemptions are refused; signed payment notifications are still taken"},
+		{SwitchReadOnly, SwitchOnOff, true, false, 0, 1,
+			"claims, payments by buyers, cancels and redemptions are refused; signed payment notifications are still taken"},
 		{SwitchPaymentsDown, SwitchOnOff, true, false, 0, 1, "the clock of unpaid windows stands still: no order expires"},
 		{SwitchMaxRate, SwitchValue, true, true, 0, 10_000_000, "claims a second to admission; 0 means no bound"},
-		{SwitchPerUserRate, SwitchValue, true, true, 0, 1000, "claims a second of one user or device; 0 means the campaign's own rate"},
+		{SwitchPerUserRate, SwitchValue, true, true, 0, 1000,
+			"claims a second of one user or device; 0 means the campaign's own rate"},
 		{SwitchDecisionLog, SwitchOnOff, true, false, 0, 1, "every decision of the gate is written to the decision log"},
 	}
 }

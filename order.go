@@ -68,8 +68,8 @@ func NewOrder(claim Claim, goods Goods, clock PaymentClock) (Order, Effects) {
 	return o, Effects{Held: q}
 }
 
-// Pay applies money that has arrived in full. An unpaid order is paid, whatever the clock says: only a close ends it. Any
-// other state keeps the money as due for a refund; due says so.
+// Pay applies money that has arrived in full. An unpaid order is paid, whatever the clock says: only a close ends it.
+// Any other state keeps the money as due for a refund; due says so.
 func (o Order) Pay(now Millis) (next Order, e Effects, due bool) {
 	if o.State != OrderUnpaid {
 		o.RefundDue = true
@@ -97,8 +97,8 @@ func (o Order) Close(why CloseReason, limitBack bool, now Millis) (Order, Effect
 	return o, e, nil
 }
 
-// Refund marks that the shop has given the money back: of a paid order, or of one whose money came late or
-// twice (then the state stays and RefundDue is lifted). A paid order with RefundDue was paid twice: its first refund gives
+// Refund marks that the shop has given the money back: of a paid order, or of one whose money came late or twice
+// (then the state stays and RefundDue is lifted). A paid order with RefundDue was paid twice: its first refund gives
 // back the second payment. Repeating a refund changes nothing. Giving the unit and the limit back are two choices.
 func (o Order) Refund(unitBack, limitBack bool, now Millis) (Order, Effects, error) {
 	switch {

@@ -2,8 +2,8 @@ package sluice
 
 import "net/netip"
 
-// ClaimRequest is one claim as it came in, decoded and bounded, nothing of it trusted yet. The byte slices and strings may
-// point into the connection's buffers: whoever keeps one beyond the call copies it.
+// ClaimRequest is one claim as it came in, decoded and bounded, nothing of it trusted yet. The byte slices and
+// strings may point into the connection's buffers: whoever keeps one beyond the call copies it.
 type ClaimRequest struct {
 	Campaign  string
 	Token     []byte     // the bearer token, empty where none was sent

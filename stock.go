@@ -57,6 +57,7 @@ type Verification struct {
 	Sold           int64
 	UsersOverLimit int64
 	UnitsOverTotal int64
-	Drift          int64 // Total - Available - Queued - Held - Sold, plus |counters - rows|, plus |Total - created - Σ adjustments|
-	CheckedAt      Millis
+	// Drift is Total - Available - Queued - Held - Sold, plus |counters - rows|, plus |Total - created - Σ adjustments|.
+	Drift     int64
+	CheckedAt Millis
 }

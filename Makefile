@@ -1,0 +1,116 @@
+# make run    build and start the demo
+# make test   everything: format, vet, lint, house rules, unit, conformance, race, end to end
+# make check  the inner loop, about two minutes
+# make bench  micro-benchmarks, then the canonical sale
+# make golden rewrite the golden files from what the code gives now
+# make fuzz   every fuzzer for FUZZTIME
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+GO          ?= go
+LINT_VERSION := 2.15.0
+LINT        := bin/golangci-lint
+FUZZTIME    ?= 20s
+BENCHTIME   ?= 1s
+RUN_ARGS    ?=
+VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+
+# Lazy on purpose: only the targets that need a list pay for it.
+UNIT   = $(shell $(GO) list ./... | grep -v /test/e2e)
+# The packages whose tests do not pull in the SQLite driver: the race detector makes that one a hundred times slower.
+PURE   = $(shell $(GO) list -test -f '{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' ./... \
+           | grep '\.test ' | grep -v ' modernc\.org/sqlite' | cut -d' ' -f1 | sed 's/\.test$$//' | grep -v /test/e2e)
+GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag\.Bool\("update"' . | xargs -r -n1 dirname | sort -u)
+
+.PHONY: help
+help:
+	@sed -n 's/^# make /  make /p' Makefile
+
+.PHONY: build
+build:
+	@mkdir -p bin
+	$(GO) build -trimpath -o bin/sluice ./cmd/sluice
+
+.PHONY: run
+run: build
+	./bin/sluice demo $(RUN_ARGS)
+
+.PHONY: deps
+deps: $(LINT)
+	$(GO) mod download
+	$(GO) mod verify
+
+# A linter of this very version that is already installed is taken as it is; else it is built, which takes minutes.
+$(LINT): Makefile
+	@mkdir -p bin
+	@have="$$($(GO) env GOPATH)/bin/golangci-lint"; \
+	if "$$have" version 2>/dev/null | grep -q 'version $(LINT_VERSION) '; then \
+		cp "$$have" $(LINT); \
+	else \
+		echo "building golangci-lint $(LINT_VERSION)"; \
+		GOBIN="$(CURDIR)/bin" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(LINT_VERSION); \
+	fi
+	@touch $(LINT)
+
+.PHONY: fmt
+fmt:
+	@bad="$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \
+	if [ -n "$$bad" ]; then echo "not gofmt'ed:"; echo "$$bad"; exit 1; fi
+
+.PHONY: vet
+vet:
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: $(LINT)
+	$(LINT) run ./...
+
+.PHONY: arrows
+arrows:
+	$(GO) test -count=1 ./internal/house
+
+.PHONY: unit
+unit:
+	$(GO) test -timeout 15m $(UNIT)
+
+.PHONY: race
+race:
+	$(GO) test -race -timeout 10m $(PURE)
+
+.PHONY: e2e
+e2e:
+	@if [ -d test/e2e ]; then $(GO) test -count=1 -v -timeout 15m ./test/e2e/...; fi
+
+.PHONY: check
+check: fmt vet lint unit
+
+.PHONY: test
+test: deps fmt vet lint arrows
+	$(GO) test -count=1 -v -timeout 15m $(UNIT)
+	$(MAKE) --no-print-directory race
+	$(MAKE) --no-print-directory e2e
+
+.PHONY: bench
+bench: build
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -p 1 $(UNIT)
+	./bin/sluice lab
+
+.PHONY: golden
+golden:
+	@for d in $(GOLDEN); do $(GO) test -count=1 "$$d" -update; done
+	git --no-pager diff --stat
+
+.PHONY: fuzz
+fuzz:
+	@grep -rnoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]+' . | sed -E 's|^(.*)/[^/]+:[0-9]+:func |\1 |' \
+	| while read -r dir name; do \
+		echo "fuzz $$dir $$name"; \
+		$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) "$$dir"; \
+	done
+
+.PHONY: clean
+clean:
+	rm -rf bin coverage
