@@ -1,0 +1,183 @@
+package house_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The layers. A mechanism decides; an adapter reaches something outside the process; a suite tests others.
+var (
+	mechanisms = []string{
+		"internal/admin", "internal/api", "internal/coupon", "internal/gate", "internal/order", "internal/settle",
+		"internal/upkeep",
+	}
+	adapters = []string{
+		"internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq", "internal/sqldb",
+	}
+	suites = []string{"internal/conformance", "internal/fault", "internal/sim"}
+)
+
+// inside lists, for each package that may import more of this module than the root, what it may import. The command
+// knows everyone; a simulation puts the real parts together. Parts of a package's own folder are always allowed.
+var inside = map[string][]string{
+	"internal/sim": {"internal/"},
+	"test/e2e":     {"client", "internal/"},
+}
+
+// outside lists the packages that may import a module, and only they. A module that stands in no row may be imported by
+// nobody: write down what it is for in docs/adr/0008-dependencies.md first.
+var outside = map[string][]string{
+	"github.com/HdrHistogram/hdrhistogram-go": {"internal/lab", "internal/metrics", "internal/gate"},
+	"github.com/MicahParks/jwkset":            {"internal/gate"},
+	"github.com/MicahParks/keyfunc":           {"internal/gate"},
+	"github.com/alecthomas/kong":              {"cmd/sluice"},
+	"github.com/anishathalye/porcupine":       {"internal/sim", "internal/conformance", "test/e2e"},
+	"github.com/danielgtaylor/huma":           {"internal/api"},
+	"github.com/dustin/go-humanize":           {"cmd/sluice", "internal/lab"},
+	"github.com/fsnotify/fsnotify":            {"internal/config", "cmd/sluice"},
+	"github.com/golang-jwt/jwt":               {"internal/gate", "cmd/sluice", "internal/lab"},
+	"github.com/google/uuid":                  {"internal/api", "internal/admin", "internal/lab", "cmd/sluice"},
+	"github.com/knadh/koanf":                  {"internal/config"},
+	"github.com/mattn/go-isatty":              {"cmd/sluice", "internal/lab"},
+	"github.com/maypok86/otter":               {"internal/gate"},
+	"github.com/pressly/goose":                {"internal/sqldb"},
+	"github.com/prometheus/client_golang":     {"internal/metrics"},
+	"github.com/valyala/fasthttp":             {"internal/api", "internal/lab", "cmd/sluice"},
+	"github.com/willabides/kongplete":         {"cmd/sluice"},
+	"go.uber.org/goleak":                      {},
+	"go.yaml.in/yaml":                         {"internal/config", "cmd/sluice"},
+	"golang.org/x/sync":                       {"internal/", "cmd/sluice"},
+	"golang.org/x/sys":                        {"internal/lab", "cmd/sluice"},
+	"golang.org/x/time":                       {"internal/gate", "internal/lab"},
+	"gopkg.in/natefinch/lumberjack.v2":        {"cmd/sluice"},
+	"modernc.org/sqlite":                      {"internal/sqldb"},
+	"pgregory.net/rapid":                      {"internal/conformance", "internal/sim"},
+}
+
+// TestArrows reads what each package imports, tests aside: a test may put any parts together.
+func TestArrows(t *testing.T) {
+	for _, p := range packages(t) {
+		for _, imp := range p.Imports {
+			if why := forbidden(p.name(), imp); why != "" {
+				t.Errorf("%s imports %s: %s", p.name(), imp, why)
+			}
+		}
+	}
+}
+
+// TestArrowsThatMustFail breaks each rule once.
+func TestArrowsThatMustFail(t *testing.T) {
+	tests := []struct{ from, to string }{
+		{".", "golang.org/x/sync/errgroup"},
+		{".", module + "/internal/gate"},
+		{"client", "github.com/google/uuid"},
+		{"client", module + "/internal/api"},
+		{"internal/gate", module + "/internal/admin"},
+		{"internal/gate", module + "/internal/sqldb"},
+		{"internal/api", module + "/internal/memory"},
+		{"internal/memory", module + "/internal/gate"},
+		{"internal/memory", module + "/internal/sqldb"},
+		{"internal/lab", module + "/client"},
+		{"internal/lab", module + "/internal/api"},
+		{"internal/conformance", module + "/internal/memory"},
+		{"internal/gate", "github.com/prometheus/client_golang/prometheus"},
+		{"internal/api", "modernc.org/sqlite"},
+		{"internal/api", "example.org/unheard/of"},
+	}
+	for _, tt := range tests {
+		if forbidden(tt.from, tt.to) == "" {
+			t.Errorf("%s may import %s", tt.from, tt.to)
+		}
+	}
+	for _, tt := range []struct{ from, to string }{
+		{".", "errors"}, {"client", module}, {"internal/gate", module}, {"internal/sqldb", "modernc.org/sqlite/lib"},
+		{"cmd/sluice", module + "/internal/sqldb"}, {"internal/sim", module + "/internal/memory"},
+		{"internal/api", module + "/internal/api/docs"},
+		{"internal/metrics", "github.com/prometheus/client_golang/prometheus"},
+	} {
+		if why := forbidden(tt.from, tt.to); why != "" {
+			t.Errorf("%s may not import %s: %s", tt.from, tt.to, why)
+		}
+	}
+}
+
+// forbidden says why the package from, named by its path inside the module, may not import imp; empty where it may.
+func forbidden(from, imp string) string {
+	switch to, mine := strings.CutPrefix(imp, module+"/"); {
+	case imp == "C":
+		return "no cgo: the binary is built anywhere"
+	case imp == module:
+		return ""
+	case mine:
+		return forbiddenInside(from, to)
+	case !strings.Contains(strings.Split(imp, "/")[0], "."):
+		return "" // the standard library
+	}
+	return forbiddenOutside(from, imp)
+}
+
+func forbiddenInside(from, to string) string {
+	switch {
+	case from == ".":
+		return "the root imports the standard library only"
+	case from == "cmd/sluice", to == from, within(to, from), within(from, to):
+		return ""
+	case matches(inside[from], to):
+		return ""
+	case slices.Contains(mechanisms, from) && slices.Contains(mechanisms, to):
+		return "mechanisms do not know each other; declare the interface that is called"
+	case slices.Contains(mechanisms, from) && slices.Contains(adapters, to):
+		return "a mechanism does not know its adapter; declare the interface that is called"
+	case slices.Contains(adapters, from):
+		return "an adapter imports the root and its driver"
+	case slices.Contains(suites, from):
+		return "a suite is handed what it tests"
+	}
+	return "only the root may be imported here; cmd/sluice puts the parts together"
+}
+
+func forbiddenOutside(from, imp string) string {
+	if from == "." || from == "client" {
+		return "what users import has no dependencies"
+	}
+	for mod, allowed := range outside {
+		if imp != mod && !within(imp, mod) {
+			continue
+		}
+		if matches(allowed, from) {
+			return ""
+		}
+		return "only " + strings.Join(allowed, ", ") + " may"
+	}
+	return "no row for it in this test's list of modules"
+}
+
+// within says whether path lies below folder.
+func within(path, folder string) bool { return strings.HasPrefix(path, folder+"/") }
+
+// matches says whether path is one of allowed or lies below it.
+func matches(allowed []string, path string) bool {
+	return slices.ContainsFunc(allowed, func(a string) bool {
+		return path == a || within(path, strings.TrimSuffix(a, "/"))
+	})
+}
+
+// TestDependenciesAreExplained: every module that the code or a test imports has its row in the ADR.
+func TestDependenciesAreExplained(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "docs/adr/0008-dependencies.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range packages(t) {
+		for _, imp := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			for mod := range outside {
+				if (imp == mod || within(imp, mod)) && !strings.Contains(string(text), "`"+mod) {
+					t.Errorf("%s imports %s, which docs/adr/0008-dependencies.md does not explain", p.name(), mod)
+				}
+			}
+		}
+	}
+}
