@@ -184,6 +184,7 @@ CREATE TABLE blocklist (
 CREATE TABLE audience (
     campaign_no INTEGER NOT NULL REFERENCES campaigns (no),
     user_id     TEXT    NOT NULL,
+    upload      INTEGER NOT NULL,               -- which upload named the user last: replacing an audience drops the others
     PRIMARY KEY (campaign_no, user_id)
 ) WITHOUT ROWID;
 

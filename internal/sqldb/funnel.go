@@ -1,0 +1,110 @@
+package sqldb
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// KeepBuckets writes finished buckets of a campaign. A bucket that is there is replaced: whoever writes has the whole
+// of it.
+func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice.Bucket) error {
+	if len(buckets) == 0 {
+		return nil
+	}
+	return db.write(ctx, laneBackground, func(t *tx) error {
+		no, err := t.noOf(campaign)
+		if err != nil {
+			return err
+		}
+		for i := range buckets {
+			counts, latency, err := encodeBucket(&buckets[i])
+			if err != nil {
+				return err
+			}
+			_, err = t.exec(`INSERT INTO funnel_buckets (campaign_no, start_ms, width_ms, counts, latency)
+				VALUES (?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET counts = excluded.counts, latency = excluded.latency`,
+				no, buckets[i].Start, buckets[i].Width, counts, latency)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Buckets reads a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound.
+func (db *DB) Buckets(ctx context.Context, campaign string, from, until sluice.Millis) ([]sluice.Bucket, error) {
+	rows, err := db.rdb.QueryContext(ctx, `SELECT start_ms, width_ms, counts, latency FROM funnel_buckets
+		WHERE campaign_no = (SELECT no FROM campaigns WHERE id = ?) AND start_ms >= ? AND (? = 0 OR start_ms < ?)
+		ORDER BY start_ms`, campaign, from, until, until)
+	if err != nil {
+		return nil, translate(err, "read the buckets of "+campaign)
+	}
+	defer rows.Close()
+	var all []sluice.Bucket
+	for rows.Next() {
+		var b sluice.Bucket
+		var counts, latency string
+		if err := rows.Scan(&b.Start, &b.Width, &counts, &latency); err != nil {
+			return nil, translate(err, "read the buckets of "+campaign)
+		}
+		if err := decodeBucket(&b, counts, latency); err != nil {
+			return nil, fmt.Errorf("sqldb: bucket %d of %s: %w", b.Start, campaign, err)
+		}
+		all = append(all, b)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, translate(err, "read the buckets of "+campaign)
+	}
+	return all, nil
+}
+
+// encodeBucket writes counts by the reasons' names and the histogram by its steps, so that a later version may insert
+// a reason and still read what was kept.
+func encodeBucket(b *sluice.Bucket) (counts, latency string, err error) {
+	byReason, byStep := map[string]int64{}, map[string]uint32{}
+	for r, n := range b.Counts {
+		if n != 0 {
+			byReason[sluice.Reason(r).String()] = n
+		}
+	}
+	for i, n := range b.Latency {
+		if n != 0 {
+			byStep[strconv.Itoa(i)] = n
+		}
+	}
+	c, err := json.Marshal(byReason)
+	if err != nil {
+		return "", "", err
+	}
+	l, err := json.Marshal(byStep)
+	return string(c), string(l), err
+}
+
+func decodeBucket(b *sluice.Bucket, counts, latency string) error {
+	byReason, byStep := map[string]int64{}, map[int]uint32{}
+	if err := json.Unmarshal([]byte(counts), &byReason); err != nil {
+		return err
+	}
+	if latency != "" {
+		if err := json.Unmarshal([]byte(latency), &byStep); err != nil {
+			return err
+		}
+	}
+	for name, n := range byReason {
+		if r, ok := sluice.ParseReason(name); ok {
+			b.Counts[r] += n
+		}
+	}
+	for i, n := range byStep {
+		if i >= 0 && i < sluice.NumSteps {
+			b.Latency[i] += n
+		}
+	}
+	return nil
+}
