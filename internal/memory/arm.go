@@ -1,0 +1,196 @@
+package memory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// Put arms a new campaign, or takes over the settings of a known one. It returns once the campaign's state is known.
+func (a *Admission) Put(ctx context.Context, set sluice.Campaign) error {
+	a.mu.Lock()
+	c, fresh := a.put(set)
+	a.mu.Unlock()
+	if fresh {
+		err := a.load(ctx, c, nil)
+		if err != nil { // it is in the ledger: go on trying
+			a.done.Add(1)
+			go a.reload(c)
+		}
+		return err
+	}
+	c.book.mu.Lock()
+	total := c.set.Stock
+	c.set = set
+	c.set.Stock = total // the permit moves by PermitOps alone
+	c.book.mu.Unlock()
+	return nil
+}
+
+// Arm loads campaigns one after the other. progress is told how many claims of a campaign have been read, of how many
+// expected; it may be nil.
+func (a *Admission) Arm(ctx context.Context, all []sluice.Campaign, progress func(campaign string, rows, of int64)) error {
+	for _, set := range all {
+		a.mu.Lock()
+		c, fresh := a.put(set)
+		a.mu.Unlock()
+		if !fresh {
+			continue
+		}
+		of := set.Stock.Held + set.Stock.Sold
+		report := func(rows int64) {
+			if progress != nil {
+				progress(set.ID, rows, max(of, rows))
+			}
+		}
+		if err := a.load(ctx, c, report); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load reads a campaign's state from the ledger. PermitOps that commit meanwhile are kept and applied at the end.
+func (a *Admission) load(ctx context.Context, c *campaign, progress func(rows int64)) error {
+	c.adjusting.Lock()
+	defer c.adjusting.Unlock()
+	b := c.book
+	begin := func(set sluice.Campaign) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if c.set.LimitGroup == "" {
+			b.claims = newClaims(int(set.Stock.Held + set.Stock.Sold))
+		} else {
+			b.claims = b.without(c.no)
+		}
+		c.set = set
+		c.available, c.queued, c.taken = set.Stock.Total, 0, 0
+		c.buffering, c.buffered, c.again = true, nil, false
+	}
+	rows := int64(0)
+	each := func(batch []sluice.ClaimRow) error {
+		b.mu.Lock()
+		for i := range batch {
+			r := &batch[i]
+			b.add(record{
+				id: r.ID, quantity: r.Quantity, live: r.LiveUnits, limit: r.LimitUnits, campaign: c.no, rejected: r.Rejected,
+			})
+			c.available -= int64(r.LiveUnits)
+		}
+		b.mu.Unlock()
+		rows += int64(len(batch))
+		if progress != nil {
+			progress(rows)
+		}
+		return nil
+	}
+	if err := a.ledger.Load(ctx, c.id, begin, each); err != nil {
+		b.mu.Lock()
+		c.buffering, c.buffered = false, nil
+		b.mu.Unlock()
+		return fmt.Errorf("memory: load %s: %w", c.id, err)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	wrong := ""
+	if live := c.set.Stock.Held + c.set.Stock.Sold; c.available != c.set.Stock.Total-live {
+		wrong = fmt.Sprintf("the counters say %d live units, the rows %d", live, c.set.Stock.Total-c.available)
+	}
+	if c.again { // a commit failed after the snapshot: its rows may be missing
+		c.buffering, c.buffered = false, nil
+		a.commit.reload(c)
+		return nil
+	}
+	c.known, c.reloading, c.buffering = true, false, false
+	for _, op := range c.buffered {
+		c.apply(op, sluice.MillisOf(a.cfg.Now()))
+	}
+	c.buffered = nil
+	c.soldOut.Store(false)
+	c.mark(sluice.MillisOf(a.cfg.Now()))
+	close(c.ready)
+	if wrong != "" {
+		go a.cfg.Doubt(c.id, wrong)
+	}
+	return nil
+}
+
+// distrust stops admissions until the state has been read back. Callers hold the book's lock.
+func (c *campaign) distrust() {
+	c.reloading = true
+	if c.known {
+		c.known = false
+		c.ready = make(chan struct{})
+		c.soldOut.Store(false) // BUSY, not SOLD_OUT: a unit may turn out to be free
+	}
+}
+
+// doubt has the state of campaigns read back.
+func (a *Admission) doubt(all []*campaign) {
+	seen := map[*campaign]bool{}
+	for _, c := range all {
+		if seen[c] {
+			continue
+		}
+		seen[c] = true
+		c.book.mu.Lock()
+		if c.reloading {
+			c.again = c.buffering
+		} else {
+			c.distrust()
+			a.commit.reload(c)
+		}
+		c.book.mu.Unlock()
+	}
+}
+
+// Uncertain is called by the ledger when a commit that touched these campaigns failed.
+func (a *Admission) Uncertain(campaigns []string) {
+	var all []*campaign
+	for _, id := range campaigns {
+		if c := a.find(id); c != nil {
+			all = append(all, c)
+		}
+	}
+	a.doubt(all)
+}
+
+// Bounds of the wait between two tries to read a campaign back.
+const (
+	minReloadWait = 20 * time.Millisecond
+	maxReloadWait = 2 * time.Second
+)
+
+// reload reads a campaign back, again and again until it works or the admission is closed. No batch in flight holds claims of
+// the campaign: the committer started this between two batches and dropped those that had gathered.
+func (a *Admission) reload(c *campaign) {
+	defer a.done.Done()
+	for wait := minReloadWait; ; wait = min(2*wait, maxReloadWait) {
+		err := a.load(a.ctx, c, nil)
+		if err == nil {
+			a.cfg.Log.Info("campaign read back from the ledger", "campaign", c.id)
+			return
+		}
+		a.cfg.Log.Error("cannot read a campaign back", "campaign", c.id, "err", err, "again_in", wait)
+		select {
+		case <-a.ctx.Done():
+			return
+		case <-time.After(wait):
+		}
+	}
+}
+
+// await blocks until the campaign's state is known; false where ctx ends first.
+func (c *campaign) await(ctx context.Context) bool {
+	c.book.mu.RLock()
+	ready := c.ready
+	c.book.mu.RUnlock()
+	select {
+	case <-ready:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

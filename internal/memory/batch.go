@@ -1,0 +1,304 @@
+package memory
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// batch is what one transaction will settle.
+type batch struct {
+	claims  []sluice.Claim
+	of      []*campaign
+	answers []sluice.Decision // valid once done is closed
+	dropped []bool            // answered already: not to be settled
+	born    time.Time
+	timer   *time.Timer   // closes late; runs from settle to close
+	done    chan struct{} // closed when every answer is there
+	late    chan struct{} // closed when the batch takes longer than MaxWait
+}
+
+// wait blocks until the batch is answered; false where it takes too long.
+func (t *batch) wait(ctx context.Context) bool {
+	select {
+	case <-t.done:
+		return true
+	case <-t.late:
+		return false
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// await gives the answer of one's own claim.
+func (a *Admission) await(ctx context.Context, t *batch, slot int, claim sluice.Claim) sluice.Decision {
+	if !t.wait(ctx) {
+		return a.unavailable(t.of[slot], claim)
+	}
+	return t.answers[slot]
+}
+
+// committer gathers winners and has them settled, one transaction after the other. The next batch gathers while the
+// last one syncs; finishing a batch (answering its claims) overlaps with the next transaction.
+type committer struct {
+	a       *Admission
+	wake    chan struct{}
+	settled chan *settledBatch
+	idle    chan struct{} // closed when run has returned
+	waiting atomic.Int64
+
+	mu      sync.Mutex
+	queue   []*batch // the last one is still gathering
+	reloads []*campaign
+	closing bool
+}
+
+type settledBatch struct {
+	*batch
+	claims   []sluice.Claim // those of the batch that were settled
+	slots    []int          // and where they stand in it
+	outcomes []sluice.Outcome
+	err      error
+}
+
+func (k *committer) start(a *Admission) {
+	k.a = a
+	k.wake = make(chan struct{}, 1)
+	k.settled = make(chan *settledBatch, 2)
+	k.idle = make(chan struct{})
+	a.done.Add(2)
+	go k.run()
+	go k.finish()
+}
+
+// add puts a claim into the gathering batch; false once the committer stops. The caller holds the book's lock.
+func (k *committer) add(c *campaign, claim sluice.Claim) (t *batch, slot int, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.closing {
+		return nil, 0, false
+	}
+	if n := len(k.queue); n > 0 && len(k.queue[n-1].claims) < k.a.cfg.MaxBatch {
+		t = k.queue[n-1]
+	} else {
+		t = &batch{born: time.Now(), done: make(chan struct{}), late: make(chan struct{})}
+		k.queue = append(k.queue, t)
+	}
+	t.claims = append(t.claims, claim)
+	t.of = append(t.of, c)
+	t.answers = append(t.answers, sluice.Decision{})
+	t.dropped = append(t.dropped, false)
+	k.waiting.Add(1)
+	k.signal()
+	return t, len(t.claims) - 1, true
+}
+
+func (k *committer) signal() {
+	select {
+	case k.wake <- struct{}{}:
+	default:
+	}
+}
+
+// reload asks for the campaign's state to be read back, between two batches.
+func (k *committer) reload(c *campaign) {
+	k.mu.Lock()
+	k.reloads = append(k.reloads, c)
+	k.mu.Unlock()
+	k.signal()
+}
+
+func (k *committer) stop() {
+	k.mu.Lock()
+	k.closing = true
+	k.mu.Unlock()
+	k.signal()
+	<-k.idle
+}
+
+func (k *committer) run() {
+	defer k.a.done.Done()
+	defer close(k.settled)
+	defer close(k.idle)
+	for {
+		k.mu.Lock()
+		var t *batch
+		reloads := k.reloads
+		k.reloads = nil
+		for _, c := range reloads {
+			k.drop(c)
+		}
+		if len(k.queue) > 0 {
+			t = k.queue[0]
+			k.queue = k.queue[1:]
+		}
+		closing := k.closing
+		k.mu.Unlock()
+		for _, c := range reloads {
+			k.a.done.Add(1)
+			go k.a.reload(c)
+		}
+		if t != nil {
+			k.settle(t)
+			continue
+		}
+		if closing {
+			return
+		}
+		<-k.wake
+	}
+}
+
+// drop answers BUSY to the gathered claims of a campaign whose state is about to be read back: none of them
+// is in the ledger. Callers hold k.mu.
+func (k *committer) drop(c *campaign) {
+	for _, t := range k.queue {
+		for i, of := range t.of {
+			if of == c && !t.dropped[i] {
+				t.dropped[i] = true
+				t.answers[i] = busy(retryReloadMS)
+			}
+		}
+	}
+}
+
+func (k *committer) settle(t *batch) {
+	t.timer = time.AfterFunc(k.a.cfg.MaxWait, func() { close(t.late) })
+	s := &settledBatch{batch: t, claims: t.claims}
+	for i := range t.claims {
+		if !t.dropped[i] {
+			s.slots = append(s.slots, i)
+		}
+	}
+	if len(s.slots) < len(t.claims) {
+		s.claims = make([]sluice.Claim, len(s.slots))
+		for j, i := range s.slots {
+			s.claims[j] = t.claims[i]
+		}
+	}
+	if len(s.claims) > 0 {
+		s.outcomes, s.err = k.a.ledger.Settle(context.WithoutCancel(k.a.ctx), s.claims)
+	}
+	if s.err != nil && !errors.Is(s.err, sluice.ErrUnavailable) {
+		// The writer has said so too, unless the fault lies between it and us.
+		k.a.doubt(s.of)
+	}
+	k.settled <- s
+}
+
+// finish answers settled batches in order.
+func (k *committer) finish() {
+	defer k.a.done.Done()
+	for s := range k.settled {
+		switch {
+		case s.err == nil:
+			k.a.confirm(s)
+		case errors.Is(s.err, sluice.ErrUnavailable):
+			k.a.cfg.Log.Warn("batch refused by the ledger", "claims", len(s.claims), "err", s.err)
+			k.a.undo(s)
+		default:
+			k.a.cfg.Log.Error("batch in doubt", "claims", len(s.claims), "err", s.err)
+			k.a.done.Add(1)
+			go k.a.findOut(s)
+			continue
+		}
+		k.close(s)
+	}
+}
+
+func (k *committer) close(s *settledBatch) {
+	if k.a.cfg.BatchDone != nil {
+		k.a.cfg.BatchDone(len(s.claims), time.Since(s.born))
+	}
+	s.timer.Stop()
+	k.waiting.Add(-int64(len(s.batch.claims)))
+	close(s.done)
+}
+
+// confirm notes the outcomes of a committed batch and prepares its answers.
+func (a *Admission) confirm(s *settledBatch) {
+	for j := 0; j < len(s.claims); {
+		c := s.of[s.slots[j]]
+		c.book.mu.Lock()
+		for ; j < len(s.claims) && s.of[s.slots[j]].book == c.book; j++ {
+			i := s.slots[j]
+			s.answers[i] = a.conclude(s.of[i], s.claims[j], s.outcomes[j])
+		}
+		c.book.mu.Unlock()
+	}
+}
+
+// conclude notes one outcome. Callers hold the book's lock.
+func (a *Admission) conclude(c *campaign, claim sluice.Claim, o sluice.Outcome) sluice.Decision {
+	b := c.book
+	if r := b.find(claim.ID); r != nil && r.pending {
+		r.pending = false
+		delete(b.pending, claim.ID)
+		if o.Reason == sluice.ReasonLimitReached || o.Reason == sluice.ReasonSoldOut {
+			r.rejected = o.Reason
+		}
+	}
+	d := sluice.Decision{
+		Reason: o.Reason, State: o.State, Replayed: o.Replayed, HasID: true, ID: claim.ID, Kind: c.set.Kind,
+		Quantity: claim.Quantity, CouponCodes: o.CouponCodes,
+	}
+	if o.Reason == sluice.ReasonConfirmed && !o.Replayed {
+		return d
+	}
+	// The ledger knows something that admission did not: its rows win, and a person should look.
+	a.cfg.Log.Error("the ledger disagrees with admission", "campaign", c.id, "claim", claim.ID.String(),
+		"outcome", o.Reason.String(), "replayed", o.Replayed)
+	if !c.reloading {
+		c.distrust()
+		a.commit.reload(c)
+	}
+	if o.Reason != sluice.ReasonConfirmed {
+		note := "the ledger refused an admitted claim: " + claim.ID.String() + " " + o.Reason.String()
+		go a.cfg.Doubt(c.id, note)
+	}
+	return d
+}
+
+// undo takes back a batch of which nothing was written.
+func (a *Admission) undo(s *settledBatch) {
+	now := sluice.MillisOf(a.cfg.Now())
+	for j, claim := range s.claims {
+		c := s.of[s.slots[j]]
+		c.book.mu.Lock()
+		if r := c.book.find(claim.ID); r != nil && r.pending && c.known {
+			units := c.book.forget(claim.ID)
+			c.available += units
+			c.queued -= units
+			c.mark(now)
+		}
+		c.book.mu.Unlock()
+		s.answers[s.slots[j]] = busy(retryReloadMS)
+	}
+}
+
+// findOut answers a batch in doubt from what the ledger turns out to hold.
+func (a *Admission) findOut(s *settledBatch) {
+	defer a.done.Done()
+	defer a.commit.close(s)
+	for j, claim := range s.claims {
+		i := s.slots[j]
+		c := s.of[i]
+		if !c.await(a.ctx) {
+			s.answers[i] = a.unavailable(c, claim)
+			continue
+		}
+		c.book.mu.RLock()
+		r := c.book.find(claim.ID)
+		d := busy(retryReloadMS)
+		if r != nil && !r.pending {
+			d = c.recorded(r, claim.Quantity)
+			d.Replayed, d.CouponCodes = false, claim.CouponCodes
+		}
+		c.book.mu.RUnlock()
+		s.answers[i] = d
+	}
+}
