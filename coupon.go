@@ -204,6 +204,49 @@ func (c Coupon) Revoke(unitBack, limitBack bool, now Millis) (Coupon, Effects, e
 	return c, e, nil
 }
 
+// CouponOp is what a merchant asks of a coupon.
+type CouponOp string
+
+// The merchants' steps.
+const (
+	CouponLock    CouponOp = "lock"
+	CouponUnlock  CouponOp = "unlock"
+	CouponRedeem  CouponOp = "redeem"
+	CouponReverse CouponOp = "reverse"
+)
+
+// CouponUse is one such step. Reference names the merchant's purchase: with Merchant it names a redemption for good.
+type CouponUse struct {
+	Op          CouponOp
+	Code        string // canonical
+	Reference   string // 1 to MaxReference bytes
+	Merchant    string
+	SpendMinor  int64  // redeem
+	LockedUntil Millis // lock
+	At          Millis
+}
+
+// Use carries out the step u.
+func (c Coupon) Use(t CouponTerms, u CouponUse) (Coupon, error) {
+	switch u.Op {
+	case CouponLock:
+		return c.Lock(t, u.Reference, u.Merchant, u.LockedUntil, u.At)
+	case CouponUnlock:
+		return c.Unlock(u.Reference, u.Merchant, u.At)
+	case CouponRedeem:
+		return c.Redeem(t, u.Reference, u.Merchant, u.SpendMinor, u.At)
+	case CouponReverse:
+		return c.Reverse(u.Reference, u.Merchant, u.At)
+	}
+	return c, NewFault(ErrInvalid, "VALIDATION", "no such step of a coupon: "+string(u.Op))
+}
+
+// RevokeChoice says what taking a coupon away gives back. The zero value keeps unit and limit.
+type RevokeChoice struct {
+	UnitBack  bool
+	LimitBack bool
+}
+
 // Redemption is what a merchant is answered: the same for a repeated reference.
 type Redemption struct {
 	Code          string

@@ -21,7 +21,8 @@ const (
 	CloseCancelled CloseReason = "cancelled"
 )
 
-// Order is one confirmed claim on goods. Its id is ID.OrderID(). DueAt is a reading of the PaymentClock.
+// Order is one confirmed claim on goods. Its id is ID.OrderID(). DueAt is a reading of the PaymentClock; ExpiresAt is the
+// wall time it stands for, as the ledger saw it when the order was read.
 type Order struct {
 	ID          ClaimID
 	Campaign    string
@@ -39,6 +40,7 @@ type Order struct {
 	LimitUnits  int64
 	CreatedAt   Millis
 	DueAt       Millis
+	ExpiresAt   Millis
 	PaidAt      Millis
 	ClosedAt    Millis
 	RefundedAt  Millis
@@ -105,7 +107,7 @@ func (o Order) Refund(unitBack, limitBack bool, now Millis) (Order, Effects, err
 	case o.RefundDue:
 		o.RefundDue, o.RefundedAt = false, now
 		return o, Effects{}, nil
-	case o.State == OrderRefunded, o.State == OrderClosed && o.RefundedAt != 0:
+	case o.State == OrderRefunded, o.State != OrderPaid && o.RefundedAt != 0:
 		return o, Effects{}, nil
 	case o.State != OrderPaid:
 		return o, Effects{}, NewFault(ErrConflict, "ORDER_STATE", "no money to refund on an order that is "+string(o.State))
@@ -121,15 +123,56 @@ func (o Order) Refund(unitBack, limitBack bool, now Millis) (Order, Effects, err
 	return o, e, nil
 }
 
+// RefundExtra marks that the shop has given back money that came late or twice, and nothing else: without RefundDue it
+// changes nothing. A caller who repeats himself after an uncertain answer cannot refund the order itself by it.
+func (o Order) RefundExtra(now Millis) Order {
+	if o.RefundDue {
+		o.RefundDue, o.RefundedAt = false, now
+	}
+	return o
+}
+
+// Receive says what payment p does to the order. Only a payment that succeeded, of the exact amount in the order's
+// currency, counts as money for it; any other leaves the order alone.
+func (o Order) Receive(p Payment, now Millis) (next Order, e Effects, r PaymentResult) {
+	switch {
+	case p.Status != PaymentSucceeded:
+		return o, Effects{}, PaymentIgnored
+	case p.AmountMinor != o.AmountMinor || p.Currency != o.Currency:
+		return o, Effects{}, PaymentMismatch
+	}
+	next, e, due := o.Pay(now)
+	if due {
+		return next, e, PaymentRefundDue
+	}
+	return next, e, PaymentApplied
+}
+
+// PaymentSucceeded is the status of a payment that brought money.
+const PaymentSucceeded = "succeeded"
+
+// Bounds of a payment's texts, in bytes.
+const (
+	MaxReference     = 128
+	MaxPaymentStatus = 64
+	MaxCurrencyText  = 16
+)
+
 // Payment is a notification of the payment side, or of the sandbox. Reference names it for good: a second one with the
 // same reference is the same payment.
 type Payment struct {
 	Reference   string // 1 to 128 bytes
 	Order       ClaimID
+	OrderText   string // what stood in its place, where that is no order id: money all the same
 	AmountMinor int64
 	Currency    string
-	Status      string // "succeeded"; anything else is recorded and changes nothing
+	Status      string // PaymentSucceeded; anything else is recorded and changes nothing
 	Received    Millis
+}
+
+// Same says whether p and q, which share a reference, are the same payment. The status may move on.
+func (p Payment) Same(q Payment) bool {
+	return p.Order == q.Order && p.OrderText == q.OrderText && p.AmountMinor == q.AmountMinor && p.Currency == q.Currency
 }
 
 // PaymentResult says what a payment came to.
@@ -143,3 +186,39 @@ const (
 	PaymentMismatch     PaymentResult = "mismatch"      // wrong amount or currency: kept for a person
 	PaymentUnknownOrder PaymentResult = "unknown_order" // kept for a person
 )
+
+// Fault is the error that the payment side is answered, nil where the payment was taken. A repeated notification gets
+// the same one.
+func (r PaymentResult) Fault() error {
+	switch r {
+	case PaymentMismatch:
+		return NewFault(ErrConflict, "PAYMENT_MISMATCH", "amount or currency is not the order's; the payment is kept for a person")
+	case PaymentUnknownOrder:
+		return NewFault(ErrNotFound, "UNKNOWN_ORDER", "there is no such order; the payment is kept for a person")
+	}
+	return nil
+}
+
+// PaymentRecord is a payment as the ledger keeps it. Replayed says that it had been recorded before; Settled is the order
+// as it stands now, the zero Order where there is none.
+type PaymentRecord struct {
+	Payment
+	Result   PaymentResult
+	Replayed bool
+	Settled  Order
+}
+
+// RefundChoice says what a refund of an operator covers. The zero value marks the money as returned and keeps unit and limit.
+type RefundChoice struct {
+	UnitBack  bool
+	LimitBack bool
+	ExtraOnly bool // only money that came late or twice; never the order itself
+}
+
+// Apply is Refund or RefundExtra, as chosen.
+func (c RefundChoice) Apply(o Order, now Millis) (Order, Effects, error) {
+	if c.ExtraOnly {
+		return o.RefundExtra(now), Effects{}, nil
+	}
+	return o.Refund(c.UnitBack, c.LimitBack, now)
+}

@@ -1,0 +1,142 @@
+package sqldb
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// Bounds of a search that no index helps: it walks so many rows from its cursor backwards, in steps, and then gives back
+// what it found with a cursor to go on from.
+const (
+	searchStep  = 20_000
+	searchSteps = 5
+)
+
+// search is one page of a list, newest first, built from constant fragments.
+type search struct {
+	table   string // o in the fragments
+	alone   bool   // not joined with campaigns as c
+	columns string
+	where   []string
+	args    []any
+	indexed bool // an index bounds what is read
+	limit   int
+	cursor  string
+}
+
+func (s *search) when(ok bool, fragment string, args ...any) {
+	if ok {
+		s.where, s.args = append(s.where, fragment), append(s.args, args...)
+	}
+}
+
+// claim narrows to one claim or to one user's: all claims of a user lie side by side in the index on claim_id.
+func (s *search) claim(id sluice.ClaimID, user string) {
+	if id != (sluice.ClaimID{}) {
+		s.when(true, `o.claim_id = ?`, id[:])
+		s.indexed = true
+	}
+	if user != "" {
+		lo, hi := userRange(user)
+		s.when(true, `o.claim_id >= ? AND o.claim_id <= ? AND o.user_id = ?`, lo, hi, user)
+		s.indexed = true
+	}
+}
+
+// userRange gives the first and the last claim id that a user can have.
+func userRange(user string) (lo, hi []byte) {
+	k := sluice.UserKeyOf(user)
+	var a, b sluice.ClaimID
+	copy(a[:], k[:])
+	copy(b[:], k[:])
+	for i := len(k); i < len(b); i++ {
+		b[i] = 0xff
+	}
+	return a[:], b[:]
+}
+
+// runSearch reads the page. read scans one row and gives its seq.
+func runSearch[T any](ctx context.Context, db *DB, s search, read func(func(...any) error) (T, int64, error)) (page sluice.Page[T], err error) {
+	limit := s.limit
+	if limit <= 0 {
+		limit = sluice.DefaultPage
+	}
+	limit = min(limit, sluice.MaxPage)
+	before := int64(1) << 62
+	if s.cursor != "" {
+		if before, err = strconv.ParseInt(s.cursor, 10, 64); err != nil || before <= 0 {
+			return page, sluice.Invalid(sluice.FieldFault{Field: "cursor", Detail: "is not one that a page gave"})
+		}
+	} else if !s.indexed {
+		if before, err = db.newest(ctx, s.table); err != nil {
+			return page, err
+		}
+	}
+	for step := 0; ; step++ {
+		after := int64(0)
+		if !s.indexed {
+			after = max(0, before-searchStep-1)
+		}
+		more, err := searchStepOf(ctx, db, s, before, after, limit, &page, read)
+		switch {
+		case err != nil:
+			return sluice.Page[T]{}, err
+		case more || after == 0:
+			return page, nil
+		case step+1 == searchSteps || len(page.Items) == limit:
+			page.Next = strconv.FormatInt(after+1, 10)
+			return page, nil
+		}
+		before = after + 1
+	}
+}
+
+// searchStepOf reads rows with after < seq < before and says whether there are more than fit the page.
+func searchStepOf[T any](ctx context.Context, db *DB, s search, before, after int64, limit int, page *sluice.Page[T],
+	read func(func(...any) error) (T, int64, error)) (more bool, err error) {
+	// The + keeps the planner from walking the table by seq where an index on claims is the shorter way.
+	seq := `o.seq`
+	if s.indexed && !slices.Contains(s.where, `o.refund_due = 1`) {
+		seq = `+o.seq`
+	}
+	where := append(slices.Clone(s.where), seq+` < ?`, seq+` > ?`)
+	join := ` o JOIN campaigns c ON c.no = o.campaign_no WHERE `
+	if s.alone {
+		join = ` o WHERE `
+	}
+	query := `SELECT ` + s.columns + ` FROM ` + s.table + join +
+		strings.Join(where, ` AND `) + ` ORDER BY ` + seq + ` DESC LIMIT ?`
+	rows, err := db.rdb.QueryContext(ctx, query, append(slices.Clone(s.args), before, after, limit-len(page.Items)+1)...)
+	if err != nil {
+		return false, translate(err, "search "+s.table)
+	}
+	defer func() { _ = rows.Close() }()
+	last := int64(0)
+	for rows.Next() {
+		item, seq, err := read(rows.Scan)
+		if err != nil {
+			return false, translate(err, "search "+s.table)
+		}
+		if len(page.Items) == limit {
+			page.Next = strconv.FormatInt(last, 10)
+			return true, nil
+		}
+		page.Items, last = append(page.Items, item), seq
+	}
+	if err := rows.Err(); err != nil {
+		return false, translate(err, "search "+s.table)
+	}
+	return false, nil
+}
+
+// newest gives one more than the largest seq.
+func (db *DB) newest(ctx context.Context, table string) (n int64, err error) {
+	if err := db.rdb.QueryRowContext(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM `+table).Scan(&n); err != nil {
+		return 0, translate(err, "search "+table)
+	}
+	return n, nil
+}
