@@ -39,3 +39,11 @@ func isUnique(err error) bool {
 func translate(err error, doing string) error {
 	return fmt.Errorf("sqldb: %s: %w: %w", doing, sluice.ErrUnavailable, err)
 }
+
+// readFailed wraps an error of a read: what is a sentinel already stays one, anything else is ErrUnavailable.
+func readFailed(err error, doing string) error {
+	if errors.Is(err, sluice.ErrNotFound) || errors.Is(err, sluice.ErrUnavailable) {
+		return fmt.Errorf("sqldb: %s: %w", doing, err)
+	}
+	return translate(err, doing)
+}

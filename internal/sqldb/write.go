@@ -46,6 +46,8 @@ type writer struct {
 	db      *DB
 	conn    *sql.Conn
 	stmts   map[string]*sql.Stmt // owned by run
+	hot     map[string]*hotStmt  // owned by run
+	terms   map[string]terms     // owned by run: parsed campaigns.terms, by their text
 	wake    chan struct{}        // one place: something waits
 	stopped chan struct{}        // closed when run has returned
 
@@ -60,7 +62,7 @@ func startWriter(ctx context.Context, db *DB) (*writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqldb: the writer's connection: %w", err)
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, hot: map[string]*hotStmt{}, terms: map[string]terms{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
 	go w.run()
 	return w, nil
 }
@@ -148,6 +150,12 @@ func (w *writer) run() {
 		for _, s := range w.stmts {
 			_ = s.Close()
 		}
+		_ = w.conn.Raw(func(any) error {
+			for _, s := range w.hot {
+				_ = s.stmt.Close()
+			}
+			return nil
+		})
 		_ = w.conn.Close()
 	}()
 	var ops []*op
@@ -302,6 +310,25 @@ func (w *writer) uncertain(ops []*op, err error) {
 	if p != nil && len(campaigns) > 0 {
 		p.Uncertain(campaigns)
 	}
+}
+
+// maxTerms bounds the parsed terms that the writer keeps.
+const maxTerms = 1024
+
+// termsOf parses campaigns.terms; every batch asks for the same few.
+func (w *writer) termsOf(text string) (terms, error) {
+	if t, ok := w.terms[text]; ok {
+		return t, nil
+	}
+	t, err := parseTerms(text)
+	if err != nil {
+		return t, err
+	}
+	if len(w.terms) >= maxTerms {
+		clear(w.terms)
+	}
+	w.terms[text] = t
+	return t, nil
 }
 
 // tx is what a write works with. It is valid only inside the write's function.

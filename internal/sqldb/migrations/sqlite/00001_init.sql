@@ -21,16 +21,20 @@ CREATE TABLE campaigns (
     control_note   TEXT    NOT NULL DEFAULT '',
     revision       INTEGER NOT NULL DEFAULT 1,
     epoch          INTEGER NOT NULL DEFAULT 1,
+    claims         INTEGER NOT NULL DEFAULT 0,  -- claim rows ever written: the next one's seq is no << 32 | claims + 1
     created_ms     INTEGER NOT NULL,
     updated_ms     INTEGER NOT NULL,
     CHECK (total >= 0 AND held >= 0 AND sold >= 0 AND held + sold <= total)
 );
 CREATE INDEX campaigns_limit_group ON campaigns (limit_group) WHERE limit_group <> '';
 
+-- seq is campaign no << 32 | a count from 1, so that a campaign's rows lie side by side, in the order in which they were
+-- settled, without an index: loading, verifying and exporting one campaign reads its rows and no others. Only settling
+-- inserts. There is no foreign key: checking one for every claim costs a lookup, and settling has just read the campaign.
 CREATE TABLE orders (
     seq          INTEGER PRIMARY KEY,
     claim_id     BLOB    NOT NULL CHECK (length(claim_id) = 20),
-    campaign_no  INTEGER NOT NULL REFERENCES campaigns (no),
+    campaign_no  INTEGER NOT NULL GENERATED ALWAYS AS (seq >> 32) VIRTUAL,
     limit_no     INTEGER NOT NULL,
     user_id      TEXT    NOT NULL,
     request_id   TEXT,
@@ -64,7 +68,7 @@ CREATE TABLE coupons (
     seq            INTEGER PRIMARY KEY,
     claim_id       BLOB    NOT NULL CHECK (length(claim_id) = 20),
     n              INTEGER NOT NULL DEFAULT 0,  -- a claim of quantity q has rows 0 to q-1
-    campaign_no    INTEGER NOT NULL REFERENCES campaigns (no),
+    campaign_no    INTEGER NOT NULL GENERATED ALWAYS AS (seq >> 32) VIRTUAL,
     limit_no       INTEGER NOT NULL,
     user_id        TEXT    NOT NULL,
     request_id     TEXT,

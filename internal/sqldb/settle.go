@@ -1,0 +1,304 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql/driver"
+	"fmt"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// MaxSettle bounds one batch of claims.
+const MaxSettle = 1024
+
+// Settle writes a batch of claims, of any campaigns, in one transaction, and says what each came to, in the same order.
+//
+// A claim whose id is in the ledger is answered from its row; where that row has another user or quantity the answer is
+// ReasonRequestIDReused. Otherwise the user's limit is checked, then the stock, and a row is written: live, or
+// rejected with the reason. A claim that can never be written fails alone and leaves no row: ReasonUnknownCampaign, or
+// ReasonUnavailable where the ledger refuses the row itself. Calling again with the same claims is harmless.
+//
+// After the commit and before Settle returns the permit is told, for each campaign, that the units of its claims left
+// "queued", except those of replays and reused ids, of which the caller learns by the outcome; a claim that was rejected or failed
+// alone gives its units back by a PermitRelease as well. ErrUnavailable: nothing was written. ErrUncertain: the
+// commit failed, and only the ledger knows.
+func (db *DB) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
+	if len(claims) > MaxSettle {
+		return nil, sluice.NewFault(sluice.ErrInvalid, "BATCH_TOO_LARGE", fmt.Sprintf("%d claims in one batch", len(claims)))
+	}
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	out := make([]sluice.Outcome, len(claims))
+	if err := db.write(ctx, laneClaims, func(t *tx) error { return t.settle(claims, out) }); err != nil {
+		return nil, fmt.Errorf("sqldb: settle %d claims of %s: %w", len(claims), claims[0].Campaign, err)
+	}
+	return out, nil
+}
+
+// settlement is a batch's claims of one campaign on their way to the ledger.
+type settlement struct {
+	t     *tx
+	hot   *hotConn
+	clock sluice.PaymentClock
+
+	id      string
+	no      int64
+	kind    sluice.Kind
+	limit   int64 // per user
+	limitNo int64
+	group   bool // the limit counts in both tables
+	terms   terms
+	stock   sluice.Stock // as it will be after this batch
+	rows    int64        // rows ever written
+
+	held, sold, wrote int64  // changes
+	settled           int64  // units that leave "queued"
+	ids               []byte // of the confirmed claims
+	at                sluice.Millis
+}
+
+func (t *tx) settle(claims []sluice.Claim, out []sluice.Outcome) error {
+	clock, err := t.paymentClock()
+	if err != nil {
+		return err
+	}
+	t.claims = len(claims)
+	for _, indexes := range byCampaign(claims) {
+		s := &settlement{t: t, clock: clock, id: claims[indexes[0]].Campaign}
+		found, err := s.open()
+		if err != nil {
+			return err
+		}
+		if !found {
+			for _, i := range indexes {
+				out[i] = sluice.Outcome{Reason: sluice.ReasonUnknownCampaign}
+			}
+			continue
+		}
+		t.touch(s.id)
+		err = t.hot(func(c *hotConn) error {
+			s.hot = c
+			for _, i := range indexes {
+				if out[i], err = s.one(&claims[i]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := s.close(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// byCampaign gives the indexes of each campaign's claims, campaigns in the order of their first claim.
+func byCampaign(claims []sluice.Claim) [][]int {
+	var groups [][]int
+	at := map[string]int{}
+	for i := range claims {
+		g, ok := at[claims[i].Campaign]
+		if !ok {
+			g = len(groups)
+			at[claims[i].Campaign] = g
+			groups = append(groups, nil)
+		}
+		groups[g] = append(groups[g], i)
+	}
+	return groups
+}
+
+// open reads the campaign inside the transaction; false where there is none.
+func (s *settlement) open() (bool, error) {
+	rows, err := s.t.rows(`SELECT no, kind, per_user_limit, limit_no, limit_group <> '', total, held, sold, claims, terms
+		FROM campaigns WHERE id = ?`, s.id)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = rows.Close() }()
+	if !rows.Next() {
+		return false, rows.Err()
+	}
+	var text string
+	if err := rows.Scan(&s.no, &s.kind, &s.limit, &s.limitNo, &s.group, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows, &text); err != nil {
+		return false, err
+	}
+	s.terms, err = s.t.w.termsOf(text)
+	return err == nil, err
+}
+
+// one settles one claim.
+func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
+	if !s.writable(c) {
+		return s.failAlone(c), nil
+	}
+	q := int64(c.Quantity)
+	s.at = max(s.at, c.At)
+	fits := s.stock.Free() >= q
+	if fits {
+		wrote, err := s.insert(c)
+		switch {
+		case poison(err):
+			s.t.w.db.log.Error("a claim cannot be written", "claim", c.ID.String(), "campaign", s.id, "err", err)
+			return s.failAlone(c), nil
+		case err != nil:
+			return sluice.Outcome{}, err
+		case wrote:
+			s.settled += q
+			s.ids = append(s.ids, c.ID[:]...)
+			return sluice.Outcome{Reason: sluice.ReasonConfirmed, State: sluice.ClaimConfirmed, CouponCodes: c.CouponCodes}, nil
+		}
+	}
+	was, err := s.recorded(c)
+	if err != nil || was.Reason != sluice.ReasonNone {
+		return was, err
+	}
+	why := sluice.ReasonSoldOut
+	used, err := s.used(c)
+	if err != nil {
+		return sluice.Outcome{}, err
+	}
+	if used+q > s.limit {
+		why = sluice.ReasonLimitReached
+	} else if fits {
+		return sluice.Outcome{}, fmt.Errorf("sqldb: claim %s was neither written nor found", c.ID)
+	}
+	return s.reject(c, why)
+}
+
+// writable says whether the claim can be a row at all.
+func (s *settlement) writable(c *sluice.Claim) bool {
+	if c.Quantity < 1 || c.Quantity > sluice.MaxPerUserLimit || c.User == "" || c.ID.User() != sluice.UserKeyOf(c.User) {
+		return false
+	}
+	return s.kind == sluice.KindGoods || c.Quantity == len(c.CouponCodes) && c.Quantity <= sluice.MaxCouponQuantity
+}
+
+// failAlone gives back what admission took for a claim that leaves no row.
+func (s *settlement) failAlone(c *sluice.Claim) sluice.Outcome {
+	q := max(0, int64(c.Quantity))
+	s.settled += q
+	s.t.release(s.id, c.ID, sluice.Effects{ReleaseUnits: q, ReleaseLimit: q})
+	return sluice.Outcome{Reason: sluice.ReasonUnavailable}
+}
+
+// reject records a claim that was admitted and does not fit.
+func (s *settlement) reject(c *sluice.Claim, why sluice.Reason) (sluice.Outcome, error) {
+	if err := s.insertRejected(c, why); err != nil {
+		if poison(err) {
+			return s.failAlone(c), nil
+		}
+		return sluice.Outcome{}, err
+	}
+	q := int64(c.Quantity)
+	s.settled += q
+	s.t.release(s.id, c.ID, sluice.Effects{ReleaseUnits: q, ReleaseLimit: q})
+	return sluice.Outcome{Reason: why, State: sluice.ClaimRejected}, nil
+}
+
+// close writes what the batch means for the campaign: its counters, in one conditional update, and its event.
+func (s *settlement) close() error {
+	if s.settled > 0 {
+		s.t.permits = append(s.t.permits, sluice.PermitOp{Kind: sluice.PermitSettled, Campaign: s.id, Units: s.settled})
+	}
+	if s.wrote == 0 {
+		return nil
+	}
+	n, err := s.t.exec(`UPDATE campaigns SET held = held + ?1, sold = sold + ?2, claims = claims + ?3
+		WHERE no = ?4 AND held + sold + ?1 + ?2 <= total`, s.held, s.sold, s.wrote, s.no)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return fmt.Errorf("sqldb: %d units do not fit %s any more", s.held+s.sold, s.id)
+	}
+	if len(s.ids) == 0 {
+		return nil
+	}
+	if s.kind == sluice.KindCoupon {
+		return s.t.eventBatch(s.at, "coupon.issued", s.no, s.ids)
+	}
+	if err := s.t.eventBatch(s.at, "order.created", s.no, s.ids); err != nil || s.terms.Goods.PriceMinor > 0 {
+		return err
+	}
+	return s.t.eventBatch(s.at, "order.paid", s.no, s.ids)
+}
+
+// insert writes the live rows of a claim, unless it is there already or its user has no room; false then.
+func (s *settlement) insert(c *sluice.Claim) (bool, error) {
+	if s.kind == sluice.KindCoupon {
+		return s.insertCoupons(c)
+	}
+	query := insertOrder
+	if s.group {
+		query = insertOrderGroup
+	}
+	st, err := s.hot.stmt(query, 16)
+	if err != nil {
+		return false, err
+	}
+	o, e := sluice.NewOrder(*c, s.terms.Goods, s.clock)
+	var paid driver.Value
+	if o.PaidAt != 0 {
+		paid = int64(o.PaidAt)
+	}
+	lo, hi := userRange(c.ID)
+	n, err := s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, textOrNull(c.RequestID), int64(c.Source), int64(c.Quantity),
+		o.AmountMinor, string(o.State), o.LiveUnits, int64(c.At), int64(o.DueAt), paid, lo[:], hi[:], s.limit)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	s.wrote++
+	s.held, s.sold = s.held+e.Held, s.sold+e.Sold
+	s.stock.Held, s.stock.Sold = s.stock.Held+e.Held, s.stock.Sold+e.Sold
+	return true, nil
+}
+
+func (s *settlement) insertRejected(c *sluice.Claim, why sluice.Reason) error {
+	query := rejectOrder
+	if s.kind == sluice.KindCoupon {
+		query = rejectCoupon
+	}
+	st, err := s.hot.stmt(query, 9)
+	if err != nil {
+		return err
+	}
+	_, err = s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, textOrNull(c.RequestID), int64(c.Source), int64(c.Quantity),
+		int64(c.At), why.String())
+	if err == nil {
+		s.wrote++
+	}
+	return err
+}
+
+// seq is that of the next row.
+func (s *settlement) seq() int64 { return s.no<<32 | (s.rows + s.wrote + 1) }
+
+// userRange gives the first and the last id that a claim of the same user can have.
+func userRange(id sluice.ClaimID) (lo, hi sluice.ClaimID) {
+	lo, hi = id, id
+	for i := len(id) / 2; i < len(id); i++ {
+		lo[i], hi[i] = 0, 0xff
+	}
+	return lo, hi
+}
+
+// The limit is part of the insert, so that a claim is one statement where all is well: the range of the user's claims
+// lies on the page that the insert changes anyway.
+const (
+	usedInOrders  = `(SELECT COALESCE(SUM(limit_units), 0) FROM orders WHERE claim_id BETWEEN ?14 AND ?15 AND limit_no = ?3 AND user_id = ?4)`
+	usedInCoupons = `(SELECT COALESCE(SUM(limit_units), 0) FROM coupons WHERE claim_id BETWEEN ?14 AND ?15 AND limit_no = ?3 AND user_id = ?4)`
+
+	insertOrderInto = `INSERT INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
+		live_units, limit_units, created_ms, due_ms, paid_ms)
+		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12, ?13 WHERE `
+	insertOrder      = insertOrderInto + usedInOrders + ` + ?7 <= ?16 ON CONFLICT (claim_id) DO NOTHING`
+	insertOrderGroup = insertOrderInto + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?16 ON CONFLICT (claim_id) DO NOTHING`
+
+	rejectOrder = `INSERT INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
+		live_units, limit_units, created_ms, due_ms, rejected) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 'rejected', 0, 0, ?8, 0, ?9)`
+)
