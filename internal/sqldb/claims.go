@@ -43,7 +43,7 @@ func (db *DB) UserClaims(ctx context.Context, user, campaignID string) ([]sluice
 	var id sluice.ClaimID
 	key := sluice.UserKeyOf(user)
 	copy(id[:], key[:])
-	lo, hi := userRange(id)
+	lo, hi := claimRange(id)
 	found, err := db.claimRecords(ctx, `WHERE o.claim_id BETWEEN ?1 AND ?2 AND o.user_id = ?3 AND (?4 = '' OR c.id = ?4) LIMIT ?5`,
 		lo[:], hi[:], user, campaignID, maxUserClaims)
 	if err != nil {

@@ -126,8 +126,8 @@ func claimIDOf(v driver.Value) (id sluice.ClaimID) {
 	return id
 }
 
-// textOrNull keeps an empty text as NULL.
-func textOrNull(s string) driver.Value {
+// nullText keeps an empty text as NULL.
+func nullText(s string) driver.Value {
 	if s == "" {
 		return nil
 	}

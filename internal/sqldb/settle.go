@@ -64,7 +64,7 @@ func (t *tx) settle(claims []sluice.Claim, out []sluice.Outcome) error {
 		return err
 	}
 	t.claims = len(claims)
-	for _, indexes := range byCampaign(claims) {
+	for _, indexes := range groupClaims(claims) {
 		s := &settlement{t: t, clock: clock, id: claims[indexes[0]].Campaign}
 		found, err := s.open()
 		if err != nil {
@@ -96,8 +96,8 @@ func (t *tx) settle(claims []sluice.Claim, out []sluice.Outcome) error {
 	return nil
 }
 
-// byCampaign gives the indexes of each campaign's claims, campaigns in the order of their first claim.
-func byCampaign(claims []sluice.Claim) [][]int {
+// groupClaims gives the indexes of each campaign's claims, campaigns in the order of their first claim.
+func groupClaims(claims []sluice.Claim) [][]int {
 	var groups [][]int
 	at := map[string]int{}
 	for i := range claims {
@@ -246,8 +246,8 @@ func (s *settlement) insert(c *sluice.Claim) (bool, error) {
 	if o.PaidAt != 0 {
 		paid = int64(o.PaidAt)
 	}
-	lo, hi := userRange(c.ID)
-	n, err := s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, textOrNull(c.RequestID), int64(c.Source), int64(c.Quantity),
+	lo, hi := claimRange(c.ID)
+	n, err := s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source), int64(c.Quantity),
 		o.AmountMinor, string(o.State), o.LiveUnits, int64(c.At), int64(o.DueAt), paid, lo[:], hi[:], s.limit)
 	if err != nil || n == 0 {
 		return false, err
@@ -267,7 +267,7 @@ func (s *settlement) insertRejected(c *sluice.Claim, why sluice.Reason) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, textOrNull(c.RequestID), int64(c.Source), int64(c.Quantity),
+	_, err = s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source), int64(c.Quantity),
 		int64(c.At), why.String())
 	if err == nil {
 		s.wrote++
@@ -278,8 +278,8 @@ func (s *settlement) insertRejected(c *sluice.Claim, why sluice.Reason) error {
 // seq is that of the next row.
 func (s *settlement) seq() int64 { return s.no<<32 | (s.rows + s.wrote + 1) }
 
-// userRange gives the first and the last id that a claim of the same user can have.
-func userRange(id sluice.ClaimID) (lo, hi sluice.ClaimID) {
+// claimRange gives the first and the last id that a claim of the same user can have.
+func claimRange(id sluice.ClaimID) (lo, hi sluice.ClaimID) {
 	lo, hi = id, id
 	for i := len(id) / 2; i < len(id); i++ {
 		lo[i], hi[i] = 0, 0xff

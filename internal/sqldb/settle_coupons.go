@@ -29,9 +29,9 @@ func (s *settlement) insertCoupons(c *sluice.Claim) (bool, error) {
 		first = insertCouponGroup
 	}
 	from, until := s.terms.Coupon.Window(c.At)
-	lo, hi := userRange(c.ID)
+	lo, hi := claimRange(c.ID)
 	for n, code := range c.CouponCodes {
-		query, args := first, []driver.Value{s.seq() + int64(n), c.ID[:], s.limitNo, c.User, textOrNull(c.RequestID),
+		query, args := first, []driver.Value{s.seq() + int64(n), c.ID[:], s.limitNo, c.User, nullText(c.RequestID),
 			int64(c.Source), int64(c.Quantity), int64(n), code, int64(c.At), int64(from), int64(until), s.limit, lo[:], hi[:]}
 		if n > 0 {
 			query, args = insertCouponMore, args[:12]
@@ -72,7 +72,7 @@ func (s *settlement) dropCoupons(id sluice.ClaimID, why error) error {
 
 // used sums what the user's claims take of the limit.
 func (s *settlement) used(c *sluice.Claim) (sum int64, err error) {
-	lo, hi := userRange(c.ID)
+	lo, hi := claimRange(c.ID)
 	tables := []string{`orders`}
 	switch {
 	case s.group:
