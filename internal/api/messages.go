@@ -1,0 +1,146 @@
+package api
+
+import (
+	"bytes"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// lang is a language that messages are given in.
+type lang uint8
+
+const (
+	langEN lang = iota
+	langZH
+	numLangs
+)
+
+// String gives the tag for Content-Language.
+func (l lang) String() string { return [numLangs]string{"en", "zh-CN"}[l] }
+
+// parseLang reads Accept-Language: the language of ours with the highest weight, the earlier one at a tie, English where
+// there is none. It does not allocate.
+func parseLang(header []byte) lang {
+	best, weight := langEN, 0
+	for n := 0; len(header) > 0 && n < 16; n++ {
+		var part []byte
+		part, header, _ = bytes.Cut(header, []byte(","))
+		tag, params, _ := bytes.Cut(bytes.TrimSpace(part), []byte(";"))
+		l, ok := langOf(bytes.TrimSpace(tag))
+		if q := quality(params); ok && q > weight {
+			best, weight = l, q
+		}
+	}
+	return best
+}
+
+func langOf(tag []byte) (lang, bool) {
+	if len(tag) < 2 || len(tag) > 2 && tag[2] != '-' {
+		return langEN, false
+	}
+	switch {
+	case bytes.EqualFold(tag[:2], []byte("en")):
+		return langEN, true
+	case bytes.EqualFold(tag[:2], []byte("zh")):
+		return langZH, true
+	}
+	return langEN, false
+}
+
+// quality reads ";q=0.8" as 800; 1000 where it is absent, 0 where it is broken.
+func quality(params []byte) int {
+	v, ok := bytes.CutPrefix(bytes.TrimSpace(params), []byte("q="))
+	if !ok {
+		return 1000
+	}
+	if len(v) == 0 || v[0] != '0' && v[0] != '1' {
+		return 0
+	}
+	q, unit := int(v[0]-'0')*1000, 100
+	if len(v) > 1 && v[1] != '.' {
+		return 0
+	}
+	for _, d := range v[min(len(v), 2):] {
+		if d < '0' || d > '9' {
+			return 0
+		}
+		q, unit = q+int(d-'0')*unit, unit/10
+	}
+	return min(q, 1000)
+}
+
+// text is a message in every language.
+type text [numLangs]string
+
+// reasonText is what buyers read for each Reason; a test holds it complete.
+var reasonText = [sluice.NumReasons]text{
+	sluice.ReasonNone:             {"Something went wrong", "出错了"},
+	sluice.ReasonClosed:           {"Closed by the organiser; confirmed orders are safe", "主办方已关闭本场；已成功的订单不受影响"},
+	sluice.ReasonUnknownCampaign:  {"No such sale; check the link", "活动不存在，请检查链接"},
+	sluice.ReasonBlocked:          {"Not available; contact support with the reference", "暂不能参与，请凭编号联系客服"},
+	sluice.ReasonUnauthenticated:  {"Sign in to take part", "登录后参与"},
+	sluice.ReasonNotStarted:       {"Not open yet", "还没有开始"},
+	sluice.ReasonEnded:            {"The sale is over", "活动已结束"},
+	sluice.ReasonPaused:           {"Paused; stay here, it goes on when it resumes", "活动暂停，请稍候，恢复后可继续"},
+	sluice.ReasonNotEligible:      {"This sale is for invited buyers only", "本场仅限受邀用户参与"},
+	sluice.ReasonSoldOut:          {"Sold out", "已抢光"},
+	sluice.ReasonTooFrequent:      {"Too fast; wait a moment", "操作太快，请稍后再试"},
+	sluice.ReasonPassRequired:     {"Verify first", "请先完成验证"},
+	sluice.ReasonPassInvalid:      {"The verification has expired; verify again", "验证已失效，请重新验证"},
+	sluice.ReasonSignatureInvalid: {"The request could not be verified", "请求校验未通过"},
+	sluice.ReasonBusy:             {"Very busy; try again in a moment", "人太多，请稍后重试"},
+	sluice.ReasonLimitReached:     {"You have reached the limit per buyer", "你已达到限购数量"},
+	sluice.ReasonQueued:           {"A place is held, not confirmed yet", "已为你占位，尚未成功"},
+	sluice.ReasonConfirmed:        {"You got it", "抢到了"},
+	sluice.ReasonRequestIDReused:  {"The request id was used for another request", "请求编号已用于其他请求"},
+	sluice.ReasonUnavailable:      {"Checking the result; do not order again", "正在核对结果，请勿重复下单"},
+}
+
+// codeText is what people read for each problem code that is no Reason; a test holds it complete.
+var codeText = map[string]text{
+	codeMalformed:       {"The body is not valid JSON", "请求体不是有效的 JSON"},
+	codeBadRequest:      {"The request could not be read", "无法识别的请求"},
+	codeValidation:      {"Some fields are not valid", "部分字段无效"},
+	codeMediaType:       {"The body has to be application/json", "请求体必须是 application/json"},
+	codeTooLarge:        {"The body is too large", "请求体过大"},
+	codeURITooLong:      {"The address is too long", "请求地址过长"},
+	codeHeadersTooLarge: {"The headers are too large", "请求头过大"},
+	codeTimeout:         {"The request took too long to arrive", "请求超时"},
+	codeNotFound:        {"There is no such thing", "未找到"},
+	codeMethod:          {"The method is not allowed here", "不支持的请求方法"},
+	codeForbidden:       {"You may not do this", "没有权限"},
+	codeTooManyFailures: {"Too many failed attempts; wait a moment", "失败次数过多，请稍后再试"},
+	codeConflict:        {"This is not possible in the present state", "当前状态下不能执行此操作"},
+	codeInvalid:         {"The request is not valid", "请求无效"},
+	codeUncertain:       {"The outcome is not known; check before trying again", "结果未知，请先核对再重试"},
+	codeInternal:        {"Something went wrong on our side", "服务器内部错误"},
+
+	"CAMPAIGN_STATE":        {"The campaign's state does not allow this", "活动当前状态不允许此操作"},
+	"ORDER_STATE":           {"The order's state does not allow this", "订单当前状态不允许此操作"},
+	"COUPON_STATE":          {"The coupon's state does not allow this", "券当前状态不允许此操作"},
+	"COUPON_REDEEMED":       {"The coupon has been used", "该券已核销"},
+	"COUPON_REVOKED":        {"The coupon was revoked", "该券已作废"},
+	"COUPON_EXPIRED":        {"The coupon has expired", "该券已过期"},
+	"COUPON_LOCKED":         {"The coupon is in use by another purchase", "该券已被其他订单占用"},
+	"COUPON_NOT_VALID_YET":  {"The coupon is not valid yet", "该券尚未生效"},
+	"COUPON_NOT_VALID_HERE": {"The coupon is not valid at this merchant", "该券不适用于本商户"},
+	"MIN_SPEND_NOT_MET":     {"The purchase is below the minimum spend", "未达到最低消费金额"},
+	"NOT_REDEEMED_BY":       {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
+}
+
+// titleOf gives the sentence for a problem code: the reason's where the code is one, the general one of the status where
+// nobody has written one for the code.
+func titleOf(code string, status int, l lang) string {
+	if t, ok := codeText[code]; ok {
+		return t[l]
+	}
+	if r, ok := sluice.ParseReason(code); ok {
+		return reasonText[r][l]
+	}
+	for _, row := range errorStatus() {
+		if row.status == status {
+			return titleOf(row.code, 0, l)
+		}
+	}
+	return codeText[codeInternal][l]
+}
