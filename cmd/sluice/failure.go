@@ -21,8 +21,8 @@ const (
 )
 
 // exitCodes is the line of them in the help.
-const exitCodes = "0 done, 1 failed, 2 wrong usage or configuration, 3 the server cannot be reached, 4 verification failed, " +
-	"5 refused (no such thing, not allowed, or not in its state), 130 interrupted."
+const exitCodes = "0 done, 1 failed, 2 wrong usage or configuration, 3 the server cannot be reached, " +
+	"4 verification failed, 5 refused (no such thing, not allowed, or not in its state), 130 interrupted."
 
 // failure is an error with its exit code and what to run next.
 type failure struct {
@@ -33,6 +33,11 @@ type failure struct {
 
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
+
+// usage makes a failure of the command line.
+func usage(format string, args ...any) error {
+	return &failure{code: exitUsage, err: fmt.Errorf(format, args...)}
+}
 
 // report prints err, if any, and gives the exit code.
 func (a *app) report(err error) int {

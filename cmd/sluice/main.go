@@ -62,7 +62,9 @@ func (a *app) main(args []string) (code int) {
 		fmt.Fprintln(a.err, "sluice:", err)
 		return exitFailed
 	}
-	kongplete.Complete(parser, kongplete.WithPredictor("file", complete.PredictFiles("*")), kongplete.WithPredictor("dir", complete.PredictDirs("*")))
+	kongplete.Complete(parser,
+		kongplete.WithPredictor("file", complete.PredictFiles("*")),
+		kongplete.WithPredictor("dir", complete.PredictDirs("*")))
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}

@@ -15,7 +15,9 @@ import (
 type painter struct{ on bool }
 
 func newPainter(out io.Writer, noColor bool, environ []string) painter {
-	no := slices.ContainsFunc(environ, func(kv string) bool { return strings.HasPrefix(kv, "NO_COLOR=") && kv != "NO_COLOR=" })
+	no := slices.ContainsFunc(environ, func(kv string) bool {
+		return strings.HasPrefix(kv, "NO_COLOR=") && kv != "NO_COLOR="
+	})
 	dumb := slices.Contains(environ, "TERM=dumb")
 	return painter{on: !noColor && !no && !dumb && isTerminal(out)}
 }
@@ -46,8 +48,8 @@ func (a *app) printJSON(v any) error {
 	return enc.Encode(v)
 }
 
-// table prints rows in columns. A column whose head ends in ">" is set to the right. Paint, where given, colours a cell after
-// it was padded.
+// table prints rows in columns. A column whose head ends in ">" is set to the right. Paint, where given, colours a
+// cell after it was padded.
 type table struct {
 	heads []string
 	rows  [][]string

@@ -14,8 +14,8 @@ import (
 // cliVariables are the environment variables of the CLI that are no settings of the server.
 var cliVariables = []string{"SLUICE_CONFIG", "SLUICE_ADMIN_URL", "SLUICE_URL"}
 
-// settingFlags makes one flag for each setting, so that the struct in internal/config stays the only list of them. A flag that
-// is not given stays nil.
+// settingFlags makes one flag for each setting, so that the struct in internal/config stays the only list of them. A
+// flag that is not given stays nil.
 func settingFlags() kong.Plugins {
 	var fields []reflect.StructField
 	for _, k := range config.Keys() {
@@ -26,14 +26,19 @@ func settingFlags() kong.Plugins {
 		if k.Default != "" {
 			help += " Default: " + k.Default + "."
 		}
-		typ, tag := reflect.TypeFor[*string](), fmt.Sprintf(`name:%q help:%q placeholder:%q`, k.Flag, help, strings.ToUpper(placeholder(k)))
+		f := reflect.StructField{Name: fieldName(k), Type: reflect.TypeFor[*string]()}
+		tag := fmt.Sprintf(`name:%q help:%q placeholder:%q`, k.Flag, help, strings.ToUpper(placeholder(k)))
 		if k.Kind == "bool" {
-			typ, tag = reflect.TypeFor[*bool](), fmt.Sprintf(`name:%q help:%q negatable:""`, k.Flag, help)
+			f.Type = reflect.TypeFor[*bool]()
+			tag = fmt.Sprintf(`name:%q help:%q negatable:""`, k.Flag, help)
 		}
-		fields = append(fields, reflect.StructField{Name: "F_" + strings.ReplaceAll(k.Name, ".", "__"), Type: typ, Tag: reflect.StructTag(tag)})
+		f.Tag = reflect.StructTag(tag)
+		fields = append(fields, f)
 	}
 	return kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}
 }
+
+func fieldName(k config.Key) string { return "F_" + strings.ReplaceAll(k.Name, ".", "__") }
 
 func placeholder(k config.Key) string {
 	switch {
@@ -55,7 +60,7 @@ func given(p kong.Plugins) map[string]string {
 	for _, plugin := range p {
 		v := reflect.ValueOf(plugin).Elem()
 		for _, k := range config.Keys() {
-			f := v.FieldByName("F_" + strings.ReplaceAll(k.Name, ".", "__"))
+			f := v.FieldByName(fieldName(k))
 			if !f.IsValid() || f.IsNil() {
 				continue
 			}
@@ -91,7 +96,7 @@ func (a *app) getenv(name string) (value string) {
 // dataFlags are the flags of the verbs that work on the data folder, as the server does.
 type dataFlags struct {
 	ConfigFile string  `name:"config" placeholder:"FILE" help:"YAML file with settings." predictor:"file"`
-	Data       *string `name:"data" placeholder:"DIR" help:"The server's data folder (SLUICE_DATA). Default: ./sluice-data." predictor:"dir"`
+	Data       *string `placeholder:"DIR" help:"The server's data folder. Default: ./sluice-data." predictor:"dir"`
 }
 
 func (d dataFlags) load(a *app) (*config.Loaded, error) {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -23,11 +22,11 @@ type tokenCmd struct {
 func (c *tokenCmd) Run(a *app) error {
 	switch {
 	case len(c.User) == 0 || len(c.User) > sluice.MaxUserID:
-		return &failure{code: exitUsage, err: fmt.Errorf("--user has %d bytes: 1 to %d are allowed", len(c.User), sluice.MaxUserID)}
+		return usage("--user has %d bytes: 1 to %d are allowed", len(c.User), sluice.MaxUserID)
 	case len(c.Device) > sluice.MaxDeviceID:
-		return &failure{code: exitUsage, err: fmt.Errorf("--device has %d bytes: at most %d are allowed", len(c.Device), sluice.MaxDeviceID)}
+		return usage("--device has %d bytes: at most %d are allowed", len(c.Device), sluice.MaxDeviceID)
 	case c.TTL <= 0:
-		return &failure{code: exitUsage, err: errors.New("--ttl has to be longer than nothing")}
+		return usage("--ttl has to be longer than nothing")
 	}
 	cfg, err := c.load(a)
 	if err != nil {
@@ -38,7 +37,8 @@ func (c *tokenCmd) Run(a *app) error {
 	}
 	if len(cfg.JWT.Secret) == 0 {
 		return &failure{code: exitFailed, next: "sluice serve --data " + cfg.Data,
-			err: fmt.Errorf("there is no secret to sign with: SLUICE_JWT_SECRET is not set and %s has none (serve makes it)", cfg.SecretsPath())}
+			err: fmt.Errorf("there is no secret to sign with: SLUICE_JWT_SECRET is not set, and %s has none (serve makes it)",
+				cfg.SecretsPath())}
 	}
 	expires := time.Now().Add(c.TTL)
 	claims := jwt.MapClaims{}
@@ -56,7 +56,9 @@ func (c *tokenCmd) Run(a *app) error {
 		return fmt.Errorf("sign the token: %w", err)
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"token": token, "user_id": c.User, "expires_at": expires.UTC().Format(time.RFC3339)})
+		return a.printJSON(map[string]any{
+			"token": token, "user_id": c.User, "expires_at": expires.UTC().Format(time.RFC3339),
+		})
 	}
 	_, err = fmt.Fprintln(a.out, token)
 	return err

@@ -51,7 +51,7 @@ func keysOf(t reflect.Type, prefix string, way [][]int) []Key {
 			continue
 		}
 		k := Key{Name: name, Kind: kindOf(f), Default: f.Tag.Get("default"), Min: f.Tag.Get("min"), Max: f.Tag.Get("max"),
-			Help: f.Tag.Get("help"), index: at}
+			Help: meanings[name], index: at}
 		k.Env = EnvPrefix + strings.ToUpper(strings.ReplaceAll(name, ".", "_"))
 		if one := f.Tag.Get("oneof"); one != "" {
 			k.OneOf = strings.Split(one, ",")

@@ -40,9 +40,10 @@ type Faults []Fault
 // Error lists them, one a line.
 func (f Faults) Error() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "the configuration has %d fault", len(f))
+	b.WriteString("the configuration has a fault")
 	if len(f) != 1 {
-		b.WriteByte('s')
+		b.Reset()
+		fmt.Fprintf(&b, "the configuration has %d faults", len(f))
 	}
 	for _, x := range f {
 		fmt.Fprintf(&b, "\n  %s", x.Key)
@@ -73,7 +74,8 @@ type Loaded struct {
 	from map[string]string
 }
 
-// Load fills a Config: defaults, then the file, the environment and the flags. Its error, if any, is Faults with all of them.
+// Load fills a Config: defaults, then the file, the environment and the flags. Its error, if any, is Faults with all
+// of them.
 func Load(src Sources) (*Loaded, error) {
 	l := &loader{keys: Keys(), byName: map[string]Key{}}
 	for _, k := range l.keys {

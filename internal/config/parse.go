@@ -120,7 +120,9 @@ func parseFloat(text string) (float64, error) {
 }
 
 // bounded reads text and holds it against the key's min and max, which are written in the same notation.
-func bounded[T int | float64 | time.Duration | Size](k Key, text string, read func(string) (T, error), what string) (any, error) {
+func bounded[T int | float64 | time.Duration | Size](
+	k Key, text string, read func(string) (T, error), what string,
+) (any, error) {
 	v, err := read(text)
 	if err != nil {
 		return nil, fmt.Errorf("is not %s", what)

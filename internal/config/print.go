@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -12,8 +14,8 @@ type Setting struct {
 	Source string `json:"source"`
 }
 
-// Masked lists the settings in force, in the order of the struct, each with where it came from. Secrets and the passwords in
-// URLs are hidden.
+// Masked lists the settings in force, in the order of the struct, each with where it came from. Secrets and the
+// passwords in URLs are hidden.
 func (c *Loaded) Masked() []Setting {
 	var all []Setting
 	for _, k := range Keys() {
@@ -25,25 +27,29 @@ func (c *Loaded) Masked() []Setting {
 // Source tells where the value of a key came from.
 func (c *Loaded) Source(name string) string { return c.from[name] }
 
-// Reference writes docs/reference/configuration.md.
-func Reference() string {
-	var b strings.Builder
-	b.WriteString(`# Configuration
+const referenceHead = `# Configuration
 
-Generated from the code; ` + "`go test ./internal/config -update`" + ` writes it anew.
+Generated from the code: {go test ./internal/config -update} writes it anew.
 
-A setting is taken from the first of these that gives it: a flag of ` + "`sluice serve`" + `, the environment, the file
-(` + "`--config FILE` or `SLUICE_CONFIG`" + `, YAML), the default. Every fault is reported at once, with the key, where the value came
-from and the bound it broke. Names that are no setting are faults too. ` + "`sluice config`" + ` prints what is in force, secrets masked.
+A setting is taken from the first of these that gives it: a flag of {sluice serve}, the environment, the YAML file
+({--config FILE} or {SLUICE_CONFIG}), the default. Every fault is reported at once, with the key, where the value came
+from and the bound it broke. Names that are no setting are faults too. {sluice config} prints what is in force, secrets
+masked.
 
-Lists are YAML lists, or texts with commas. Durations have a unit (` + "`500ms`, `10s`, `15m`, `24h`" + `), sizes too (` + "`16KB`, `100MB`" + `,
-powers of 1024). Secrets have no flag, since flags can be seen by other users of the machine.
+Lists are YAML lists, or texts with commas. Durations have a unit ({500ms}, {10s}, {15m}, {24h}), sizes too ({16KB},
+{100MB}, powers of 1024). Secrets have no flag, since flags can be seen by other users of the machine.
 
 | Key | Environment | Flag | Default | Bounds | What it does |
 |---|---|---|---|---|---|
-`)
+`
+
+// Reference writes docs/reference/configuration.md.
+func Reference() string {
+	var b strings.Builder
+	b.WriteString(strings.NewReplacer("{", "`", "}", "`").Replace(referenceHead))
 	for _, k := range Keys() {
-		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s | %s |\n", k.Name, k.Env, code(dashes(k.Flag)), code(k.Default), k.Bounds(), k.Help)
+		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s | %s | %s |\n",
+			k.Name, k.Env, code(dashes(k.Flag)), code(k.Default), k.Bounds(), k.Help)
 	}
 	return b.String()
 }
@@ -59,9 +65,10 @@ func (k Key) Bounds() string {
 		return k.Min + " to " + k.Max
 	}
 	return map[string]string{
-		"listen": "host:port", "url": "http:// or https://", "file": "a file that can be read", "path": "a path", "bool": "true, false",
-		"files": "list of files", "networks": "list of addresses and networks", "origins": "list of origins, or *",
-		"engine": strings.Join(engines[k.Name].accepted, ", "), "string": "text",
+		"listen": "host:port", "url": "http:// or https://", "file": "a file that can be read", "path": "a path",
+		"bool": "true, false", "files": "list of files", "networks": "list of addresses and networks",
+		"origins": "list of origins, or *",
+		"engine":  strings.Join(engines[k.Name].accepted, ", "), "string": "text",
 	}[k.Kind]
 }
 
@@ -78,3 +85,6 @@ func code(text string) string {
 	}
 	return "`" + text + "`"
 }
+
+// Meanings lists the keys that the reference explains.
+func Meanings() []string { return slices.Sorted(maps.Keys(meanings)) }

@@ -25,22 +25,19 @@ type kept struct {
 	PaymentSecret string `json:"payment_secret,omitempty"`
 }
 
-// secretSlots pairs the settings with their places in the file.
-func (k *kept) slots(c *Config) []struct {
+// secretSlot pairs a setting with its place in the file.
+type secretSlot struct {
 	name   string
 	into   *Secrets
 	slot   *string
 	needed bool
-} {
+}
+
+func (k *kept) slots(c *Config) []secretSlot {
 	byKeys := len(c.JWT.PublicKeys) > 0 || c.JWT.KeyFile != "" || c.JWT.JWKSURL != ""
-	return []struct {
-		name   string
-		into   *Secrets
-		slot   *string
-		needed bool
-	}{
+	return []secretSlot{
 		{"jwt.secret", &c.JWT.Secret, &k.JWTSecret, !byKeys},
-		{"admin.key", &c.Operate.Key, &k.AdminKey, true},
+		{"admin.key", &c.Admin.Key, &k.AdminKey, true},
 		{"payment.secret", &c.Payment.Secret, &k.PaymentSecret, true},
 	}
 }
@@ -48,7 +45,8 @@ func (k *kept) slots(c *Config) []struct {
 // SecretsPath is where the data folder keeps its secrets.
 func (c *Loaded) SecretsPath() string { return filepath.Join(c.Data, SecretsFile) }
 
-// ReadSecrets fills the secrets that are not set from the data folder. A missing file is no fault: the secrets stay empty.
+// ReadSecrets fills the secrets that are not set from the data folder. A missing file is no fault: the secrets stay
+// empty.
 func (c *Loaded) ReadSecrets() error {
 	k, err := readKept(c.SecretsPath())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -61,7 +59,8 @@ func (c *Loaded) ReadSecrets() error {
 	return nil
 }
 
-// MakeSecrets is ReadSecrets, then makes what is still missing and keeps it, with mode 0600. It gives the names of those it made.
+// MakeSecrets is ReadSecrets, then makes what is still missing and keeps it, with mode 0600. It gives the names of
+// those it made.
 func (c *Loaded) MakeSecrets() (made []string, err error) {
 	path := c.SecretsPath()
 	k, err := readKept(path)

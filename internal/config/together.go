@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // goTogether is the sentence that says which engines fit each other.
@@ -16,8 +17,8 @@ var engines = map[string]struct{ accepted, known []string }{
 	"ledger":    {[]string{"sqlite"}, []string{"mysql"}},
 }
 
-// together finds the faults that show only when settings are seen side by side. Settings that are broken by themselves are not
-// judged again.
+// together finds the faults that show only when settings are seen side by side. Settings that are broken by
+// themselves are not judged again.
 func (l *loader) together(c *Loaded, broken map[string]bool) {
 	for _, k := range l.keys {
 		if k.Kind == "engine" {
@@ -36,13 +37,16 @@ func (l *loader) together(c *Loaded, broken map[string]bool) {
 		if pair.tls.Cert == "" {
 			given, missing = key, cert
 		}
-		l.fault(l.byName[given], c.from[given], []string{l.byName[given].text(&c.Config)}, "needs "+missing+" beside it")
+		k := l.byName[given]
+		l.fault(k, c.from[given], []string{k.text(&c.Config)}, "needs "+missing+" beside it")
 	}
 	if !broken["listen"] && !broken["admin_listen"] && c.Listen == c.AdminListen && !strings.HasSuffix(c.Listen, ":0") {
-		l.fault(l.byName["admin_listen"], c.from["admin_listen"], []string{c.AdminListen}, "is the address of the public listener too")
+		k := l.byName["admin_listen"]
+		l.fault(k, c.from[k.Name], []string{c.AdminListen}, "is the address of the public listener too")
 	}
 	if slices.Contains(c.CORS.Origins, "*") && len(c.CORS.Origins) > 1 {
-		l.fault(l.byName["cors.origins"], c.from["cors.origins"], c.CORS.Origins, "has * beside other origins: * alone lets in all")
+		k := l.byName["cors.origins"]
+		l.fault(k, c.from[k.Name], c.CORS.Origins, "has * beside other origins: * alone lets in all")
 	}
 }
 
@@ -68,10 +72,24 @@ func (k Key) text(c *Config) string {
 		return strings.Join(v, ",")
 	case Secrets:
 		return strings.TrimSuffix(strings.Repeat(masked+",", len(v)), ",")
+	case time.Duration:
+		return shortDuration(v)
 	case fmt.Stringer:
 		return v.String()
 	default:
 		s := fmt.Sprint(v)
 		return strings.ReplaceAll(strings.Trim(s, "[]"), " ", ",")
 	}
+}
+
+// shortDuration writes 168h for 168h0m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }

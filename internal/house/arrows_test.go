@@ -43,6 +43,7 @@ var outside = map[string][]string{
 	"github.com/knadh/koanf":                  {"internal/config"},
 	"github.com/mattn/go-isatty":              {"cmd/sluice", "internal/lab"},
 	"github.com/maypok86/otter":               {"internal/gate"},
+	"github.com/posener/complete":             {"cmd/sluice"},
 	"github.com/pressly/goose":                {"internal/sqldb"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
 	"github.com/valyala/fasthttp":             {"internal/api", "internal/lab", "cmd/sluice"},

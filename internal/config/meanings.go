@@ -1,0 +1,54 @@
+package config
+
+// meanings is what each setting does, for the reference page and the help of the flags. A test holds it against the
+// struct.
+var meanings = map[string]string{
+	"data":                "Folder of the ledger, the secrets and the decision log. One server at a time.",
+	"listen":              "Address of the public listener: buyers, merchants, payment side.",
+	"admin_listen":        "Address of the operators' listener: admin API, metrics, health, docs.",
+	"admission":           "Where stock is taken first: memory.",
+	"queue":               "What carries claims to the ledger: none.",
+	"ledger":              "Where the truth is kept: sqlite (a file in the data folder).",
+	"trusted_proxies":     "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
+	"login_url":           "Where the sale page sends a buyer who has no token.",
+	"pay_url":             "Where the sale page sends a buyer to pay.",
+	"api.decision_status": "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
+	"cors.origins":        "Origins whose pages may call the public listener, such as https://shop.example; * for all.",
+	"admin.key": "The operator's key (role admin). Several at once, for rotation. Unset: made and kept in the data " +
+		"folder.",
+	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. " +
+		"Refused ones hear BUSY.",
+	"shutdown.grace": "How long a stop waits for requests under way before it cuts them.",
+	"tls.cert":       "PEM file with the certificate and its chain. Read again when it changes and on SIGHUP.",
+	"admin_tls.cert": "PEM file with the certificate and its chain. Read again when it changes and on SIGHUP.",
+	"tls.key":        "PEM file with the certificate's private key.",
+	"admin_tls.key":  "PEM file with the certificate's private key.",
+	"jwt.secret": "HS256 secrets. Several at once, for rotation. Unset, and no other key given: made and kept in " +
+		"the data folder.",
+	"jwt.public_keys": "PEM files with public keys (RS256, ES256, EdDSA).",
+	"jwt.key_file":    "A JWK set on disk; read again when it changes and on SIGHUP.",
+	"jwt.jwks_url":    "A JWK set over HTTP(S), fetched again as keys rotate.",
+	"jwt.issuer":      "What the iss claim has to be; empty: anything.",
+	"jwt.audience":    "What the aud claim has to contain; empty: anything.",
+	"jwt.leeway":      "How far exp and nbf may be off.",
+	"payment.secret": "Secrets that sign payment notifications. Several at once, for rotation. Unset: made and kept in " +
+		"the data folder.",
+	"payment.provider": "sandbox: a buyer may pay an order by calling its pay route, for trials; signed: only signed " +
+		"notifications pay.",
+	"decision_log.on": "Write one JSON line for each decision of the gate. The switch decision_log turns it on and off " +
+		"while the server runs.",
+	"decision_log.file":      "Where; empty: decisions.log in the data folder.",
+	"decision_log.max_size":  "A file that reaches this is rotated.",
+	"decision_log.max_age":   "Rotated files older than this are deleted, in whole days; 0s keeps them.",
+	"decision_log.max_files": "Rotated files beyond this many are deleted; 0 keeps them all.",
+	"log.level":              "The least level that is written. Changeable while the server runs.",
+	"log.format":             "auto: text at a terminal, else JSON lines.",
+	"sqlite.cache":           "Page cache of the writer.",
+	"sqlite.readers":         "Connections for reads.",
+	"sqlite.waiting":         "Writes that may wait; more are refused as unavailable.",
+	"limits.body":            "The largest body of a public request; a larger one is 413.",
+	"limits.connections":     "Connections to the public listener at once.",
+	"limits.read_timeout":    "How long a public request may take to arrive.",
+	"limits.idle_timeout":    "How long an idle connection is kept.",
+	"limits.import":          "The largest upload of grants or of an audience on the operators' listener.",
+}
