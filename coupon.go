@@ -174,9 +174,14 @@ func (c Coupon) Redeem(t CouponTerms, ref, merchant string, spend int64, now Mil
 	return c, nil
 }
 
+// RedeemedUnder says whether the redemption in force is merchant's under ref.
+func (c Coupon) RedeemedUnder(ref, merchant string) bool {
+	return c.State == CouponRedeemed && c.RedeemRef == ref && c.RedeemBy == merchant
+}
+
 // Reverse undoes the redemption ref. The coupon is issued again; past its window it is expired.
 func (c Coupon) Reverse(ref, merchant string, now Millis) (Coupon, error) {
-	if c.State != CouponRedeemed || c.RedeemRef != ref || c.RedeemBy != merchant {
+	if !c.RedeemedUnder(ref, merchant) {
 		return c, NewFault(ErrConflict, "NOT_REDEEMED_BY", "the coupon is not redeemed under this reference")
 	}
 	c.State, c.RedeemRef, c.RedeemBy, c.RedeemedAt, c.Spend, c.Discount = CouponIssued, "", "", 0, 0, 0

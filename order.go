@@ -21,8 +21,8 @@ const (
 	CloseCancelled CloseReason = "cancelled"
 )
 
-// Order is one confirmed claim on goods. Its id is ID.OrderID(). DueAt is a reading of the PaymentClock; ExpiresAt is the
-// wall time it stands for, as the ledger saw it when the order was read.
+// Order is one confirmed claim on goods. Its id is ID.OrderID(). DueAt is a reading of the PaymentClock; ExpiresAt
+// is the wall time it stands for, as the ledger saw it when the order was read.
 type Order struct {
 	ID          ClaimID
 	Campaign    string
@@ -192,15 +192,16 @@ const (
 func (r PaymentResult) Fault() error {
 	switch r {
 	case PaymentMismatch:
-		return NewFault(ErrConflict, "PAYMENT_MISMATCH", "amount or currency is not the order's; the payment is kept for a person")
+		return NewFault(ErrConflict, "PAYMENT_MISMATCH",
+			"amount or currency is not the order's; the payment is kept for a person")
 	case PaymentUnknownOrder:
 		return NewFault(ErrNotFound, "UNKNOWN_ORDER", "there is no such order; the payment is kept for a person")
 	}
 	return nil
 }
 
-// PaymentRecord is a payment as the ledger keeps it. Replayed says that it had been recorded before; Settled is the order
-// as it stands now, the zero Order where there is none.
+// PaymentRecord is a payment as the ledger keeps it. Replayed says that it had been recorded before; Settled is
+// the order as it stands now, the zero Order where there is none.
 type PaymentRecord struct {
 	Payment
 	Result   PaymentResult
@@ -208,7 +209,8 @@ type PaymentRecord struct {
 	Settled  Order
 }
 
-// RefundChoice says what a refund of an operator covers. The zero value marks the money as returned and keeps unit and limit.
+// RefundChoice says what a refund of an operator covers. The zero value marks the money as returned and keeps unit
+// and limit.
 type RefundChoice struct {
 	UnitBack  bool
 	LimitBack bool

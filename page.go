@@ -6,9 +6,9 @@ const (
 	MaxPage     = 1000
 )
 
-// Page is one page of a list, newest first where nothing else is said. Next is the cursor of the page after it, empty on
-// the last one. A page may hold fewer items than asked for, even none, and still have a next one: a search looks at a
-// bounded number of rows.
+// Page is one page of a list, newest first where nothing else is said. Next is the cursor of the page after it,
+// empty on the last one. A page may hold fewer items than asked for, even none, and still have a next one: a
+// search looks at a bounded number of rows.
 type Page[T any] struct {
 	Items []T
 	Next  string

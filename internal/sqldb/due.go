@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// maxDue bounds the rows that one transaction of a sweep ends. It is small enough that the claims waiting behind it wait a few
-// milliseconds, and each transaction takes one such piece only.
+// maxDue bounds the rows that one transaction of a sweep ends. It is small enough that the claims waiting behind
+// it wait a few milliseconds, and each transaction takes one such piece only.
 const maxDue = 256
 
 // dueRow is one order or coupon that fell due.
@@ -23,9 +23,10 @@ type dueRow struct {
 	limit      int64
 }
 
-// CloseDue closes up to most (at most 256, 0 means that) unpaid orders that are due by the payment clock, the oldest first, in one
-// transaction behind payments and claims. Units and, by the campaign's policy, limits come back with it. While the clock
-// stands still nothing is due. It is idempotent; call it again while Sweep.Next is not in the future.
+// CloseDue closes up to most (at most 256, 0 means that) unpaid orders that are due by the payment clock, the
+// oldest first, in one transaction behind payments and claims. Units and, by the campaign's policy, limits come
+// back with it. While the clock stands still nothing is due. It is idempotent; call it again while Sweep.Next is
+// not in the future.
 func (db *DB) CloseDue(ctx context.Context, now sluice.Millis, most int) (s sluice.Sweep, err error) {
 	err = db.writeAgain(ctx, laneBackground, func(t *tx) error {
 		s = sluice.Sweep{}
@@ -93,11 +94,13 @@ func (t *tx) closeGroup(group []dueRow, now sluice.Millis) error {
 }
 
 var (
-	closeDueBack = `UPDATE orders SET state = 'closed', close_reason = 'expired', closed_ms = ?, live_units = 0, limit_units = 0
+	closeDueBack = `UPDATE orders SET state = 'closed', close_reason = 'expired', closed_ms = ?,
+		live_units = 0, limit_units = 0
 		WHERE state = 'unpaid' AND seq IN (` + questionMarks(maxDue) + `)`
 	closeDueKeep = `UPDATE orders SET state = 'closed', close_reason = 'expired', closed_ms = ?, live_units = 0
 		WHERE state = 'unpaid' AND seq IN (` + questionMarks(maxDue) + `)`
-	expireDue = `UPDATE coupons SET state = 'expired', ended_ms = valid_until_ms, lock_ref = NULL, lock_by = NULL, locked_until_ms = NULL
+	expireDue = `UPDATE coupons SET state = 'expired', ended_ms = valid_until_ms,
+		lock_ref = NULL, lock_by = NULL, locked_until_ms = NULL
 		WHERE (state = 'issued' OR state = 'locked' AND locked_until_ms <= ?) AND seq IN (` + questionMarks(maxDue) + `)`
 )
 
@@ -116,9 +119,9 @@ func (t *tx) updateSeqs(query string, group []dueRow, now sluice.Millis) error {
 	return err
 }
 
-// ExpireCoupons marks up to most (at most 256, 0 means that) coupons past their validity as expired, the oldest first, in one
-// transaction behind payments and claims. A coupon that is locked for a purchase waits until the lock is over. It is idempotent; call
-// it again while Sweep.Next is not in the future.
+// ExpireCoupons marks up to most (at most 256, 0 means that) coupons past their validity as expired, the oldest
+// first, in one transaction behind payments and claims. A coupon that is locked for a purchase waits until the
+// lock is over. It is idempotent; call it again while Sweep.Next is not in the future.
 func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s sluice.Sweep, err error) {
 	err = db.writeAgain(ctx, laneBackground, func(t *tx) error {
 		s = sluice.Sweep{}
@@ -147,7 +150,8 @@ func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s
 			s.Next = now
 			return nil
 		}
-		s.Next, err = t.firstMoment(`SELECT MIN(valid_until_ms) FROM coupons WHERE state IN ('issued', 'locked') AND valid_until_ms > ?`, now)
+		s.Next, err = t.firstMoment(`SELECT MIN(valid_until_ms) FROM coupons
+			WHERE state IN ('issued', 'locked') AND valid_until_ms > ?`, now)
 		return err
 	})
 	return s, err

@@ -16,8 +16,8 @@ const maxTries = 5
 // errMoved means that a row was not any more what had been read: the transaction is run again from the start.
 var errMoved = errors.New("sqldb: the row has moved on")
 
-// writeAgain is write for a read followed by a conditional update: it begins again where another writer came in between.
-// With one writer that does not happen; a database with many does it under load.
+// writeAgain is write for a read followed by a conditional update: it begins again where another writer came in
+// between. With one writer that does not happen; a database with many does it under load.
 func (db *DB) writeAgain(ctx context.Context, l lane, fn func(*tx) error) (err error) {
 	for range maxTries {
 		if err = db.write(ctx, l, fn); !errors.Is(err, errMoved) {
@@ -35,11 +35,13 @@ type orderRow struct {
 	limitBack  bool
 }
 
-const orderColumns = `o.seq, o.claim_id, o.campaign_no, c.id, c.terms, o.user_id, COALESCE(o.request_id, ''), o.source, o.quantity,
-	o.amount_minor, o.state, COALESCE(o.close_reason, ''), COALESCE(o.rejected, ''), o.refund_due, o.live_units, o.limit_units,
-	o.created_ms, o.due_ms, COALESCE(o.paid_ms, 0), COALESCE(o.closed_ms, 0), COALESCE(o.refunded_ms, 0)`
+const orderColumns = `o.seq, o.claim_id, o.campaign_no, c.id, c.terms, o.user_id, COALESCE(o.request_id, ''), o.source,
+	o.quantity, o.amount_minor, o.state, COALESCE(o.close_reason, ''), COALESCE(o.rejected, ''), o.refund_due,
+	o.live_units, o.limit_units, o.created_ms, o.due_ms, COALESCE(o.paid_ms, 0), COALESCE(o.closed_ms, 0),
+	COALESCE(o.refunded_ms, 0)`
 
-const orderByClaim = `SELECT ` + orderColumns + ` FROM orders o JOIN campaigns c ON c.no = o.campaign_no WHERE o.claim_id = ?`
+const orderByClaim = `SELECT ` + orderColumns + `
+	FROM orders o JOIN campaigns c ON c.no = o.campaign_no WHERE o.claim_id = ?`
 
 // termsCache keeps the terms of the campaigns met while one page or one batch is read.
 type termsCache map[int64]terms
@@ -56,12 +58,14 @@ func (tc termsCache) of(no int64, text string) (terms, error) {
 }
 
 // scanOrder reads one row of orderColumns.
-func scanOrder(scan func(...any) error, tc termsCache, clock sluice.PaymentClock, now sluice.Millis) (r orderRow, err error) {
+func scanOrder(
+	scan func(...any) error, tc termsCache, clock sluice.PaymentClock, now sluice.Millis,
+) (r orderRow, err error) {
 	var id []byte
 	var text, state, reason, rejected string
-	err = scan(&r.seq, &id, &r.campaignNo, &r.Campaign, &text, &r.User, &r.RequestID, &r.Source, &r.Quantity, &r.AmountMinor,
-		&state, &reason, &rejected, &r.RefundDue, &r.LiveUnits, &r.LimitUnits,
-		&r.CreatedAt, &r.DueAt, &r.PaidAt, &r.ClosedAt, &r.RefundedAt)
+	err = scan(&r.seq, &id, &r.campaignNo, &r.Campaign, &text, &r.User, &r.RequestID, &r.Source,
+		&r.Quantity, &r.AmountMinor, &state, &reason, &rejected, &r.RefundDue,
+		&r.LiveUnits, &r.LimitUnits, &r.CreatedAt, &r.DueAt, &r.PaidAt, &r.ClosedAt, &r.RefundedAt)
 	if err != nil {
 		return r, err
 	}
@@ -83,7 +87,8 @@ func (t *tx) order(id sluice.ClaimID, now sluice.Millis) (r orderRow, err error)
 	if err != nil {
 		return r, err
 	}
-	return scanOrder(func(into ...any) error { return t.row(orderByClaim, []any{id[:]}, into...) }, termsCache{}, clock, now)
+	scan := func(into ...any) error { return t.row(orderByClaim, []any{id[:]}, into...) }
+	return scanOrder(scan, termsCache{}, clock, now)
 }
 
 // stepOrder writes what a transition made of the order, with its effects on the counters and the permit.
@@ -91,10 +96,12 @@ func (t *tx) stepOrder(was orderRow, is sluice.Order, e sluice.Effects) error {
 	if is == was.Order {
 		return nil
 	}
-	n, err := t.exec(`UPDATE orders SET state = ?, live_units = ?, limit_units = ?, paid_ms = ?, closed_ms = ?, close_reason = ?,
-		refund_due = ?, refunded_ms = ? WHERE claim_id = ? AND state = ? AND refund_due = ? AND live_units = ? AND limit_units = ?`,
-		string(is.State), is.LiveUnits, is.LimitUnits, orNull(is.PaidAt), orNull(is.ClosedAt), textOrNull(string(is.CloseReason)),
-		is.RefundDue, orNull(is.RefundedAt), is.ID[:], string(was.State), was.RefundDue, was.LiveUnits, was.LimitUnits)
+	n, err := t.exec(`UPDATE orders SET state = ?, live_units = ?, limit_units = ?, paid_ms = ?, closed_ms = ?,
+		close_reason = ?, refund_due = ?, refunded_ms = ?
+		WHERE claim_id = ? AND state = ? AND refund_due = ? AND live_units = ? AND limit_units = ?`,
+		string(is.State), is.LiveUnits, is.LimitUnits, orNull(is.PaidAt), orNull(is.ClosedAt),
+		textOrNull(string(is.CloseReason)), is.RefundDue, orNull(is.RefundedAt),
+		is.ID[:], string(was.State), was.RefundDue, was.LiveUnits, was.LimitUnits)
 	if err != nil {
 		return err
 	}
@@ -107,7 +114,8 @@ func (t *tx) stepOrder(was orderRow, is sluice.Order, e sluice.Effects) error {
 // effects moves the campaign's counters and gives back to the permit.
 func (t *tx) effects(campaignNo int64, campaign string, id sluice.ClaimID, e sluice.Effects) error {
 	if e.Held != 0 || e.Sold != 0 {
-		if _, err := t.exec(`UPDATE campaigns SET held = held + ?, sold = sold + ? WHERE no = ?`, e.Held, e.Sold, campaignNo); err != nil {
+		_, err := t.exec(`UPDATE campaigns SET held = held + ?, sold = sold + ? WHERE no = ?`, e.Held, e.Sold, campaignNo)
+		if err != nil {
 			return fmt.Errorf("sqldb: counters of %s: %w", campaign, err)
 		}
 	}
@@ -117,9 +125,12 @@ func (t *tx) effects(campaignNo int64, campaign string, id sluice.ClaimID, e slu
 	return nil
 }
 
-// CloseOrder ends an unpaid order, as by says: a zero Actor is the buyer or the clock, an operator is put down in the audit log.
-// A closed order stays as it is. ErrNotFound: no such order. ErrConflict: it is paid, refunded or was never granted.
-func (db *DB) CloseOrder(ctx context.Context, id sluice.ClaimID, why sluice.CloseReason, by sluice.Actor, now sluice.Millis) (o sluice.Order, err error) {
+// CloseOrder ends an unpaid order, as by says: a zero Actor is the buyer or the clock, an operator is put down in
+// the audit log. A closed order stays as it is. ErrNotFound: no such order. ErrConflict: it is paid, refunded or
+// was never granted.
+func (db *DB) CloseOrder(
+	ctx context.Context, id sluice.ClaimID, why sluice.CloseReason, by sluice.Actor, now sluice.Millis,
+) (o sluice.Order, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
 		was, err := t.order(id, now)
 		if err != nil {
@@ -146,7 +157,9 @@ func (db *DB) CloseOrder(ctx context.Context, id sluice.ClaimID, why sluice.Clos
 
 // RefundOrder marks that the shop gave money back, as the choice says, and puts it down in the audit log.
 // Repeating it changes nothing. ErrNotFound: no such order. ErrConflict: there is no money on it.
-func (db *DB) RefundOrder(ctx context.Context, id sluice.ClaimID, c sluice.RefundChoice, by sluice.Actor, now sluice.Millis) (o sluice.Order, err error) {
+func (db *DB) RefundOrder(
+	ctx context.Context, id sluice.ClaimID, c sluice.RefundChoice, by sluice.Actor, now sluice.Millis,
+) (o sluice.Order, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
 		was, err := t.order(id, now)
 		if err != nil {
@@ -193,8 +206,9 @@ type orderNote struct {
 }
 
 func orderEvent(o sluice.Order) orderNote {
-	return orderNote{State: o.State, CloseReason: o.CloseReason, Quantity: o.Quantity, AmountMinor: o.AmountMinor, Currency: o.Currency,
-		RefundDue: o.RefundDue, LiveUnits: o.LiveUnits, LimitUnits: o.LimitUnits}
+	return orderNote{State: o.State, CloseReason: o.CloseReason, Quantity: o.Quantity,
+		AmountMinor: o.AmountMinor, Currency: o.Currency, RefundDue: o.RefundDue,
+		LiveUnits: o.LiveUnits, LimitUnits: o.LimitUnits}
 }
 
 // Order reads one order as it stands; ErrNotFound where there is none. now is the moment for ExpiresAt.
@@ -211,9 +225,11 @@ func (db *DB) Order(ctx context.Context, id sluice.ClaimID, now sluice.Millis) (
 	return r.Order, nil
 }
 
-// Orders searches. A user, an id, a payment or RefundDue are looked up in an index; the rest is a walk from the newest order
-// backwards over a bounded number of rows.
-func (db *DB) Orders(ctx context.Context, q sluice.OrderQuery, now sluice.Millis) (page sluice.Page[sluice.Order], err error) {
+// Orders searches. A user, an id, a payment or RefundDue are looked up in an index; the rest is a walk from the
+// newest order backwards over a bounded number of rows.
+func (db *DB) Orders(
+	ctx context.Context, q sluice.OrderQuery, now sluice.Millis,
+) (page sluice.Page[sluice.Order], err error) {
 	clock, err := db.readClock(ctx)
 	if err != nil {
 		return page, err
@@ -230,7 +246,9 @@ func (db *DB) Orders(ctx context.Context, q sluice.OrderQuery, now sluice.Millis
 	}
 	s := search{table: "orders", columns: orderColumns, limit: q.Limit, cursor: q.Cursor}
 	s.claim(q.ID, q.User)
-	s.when(q.Campaign != "", `c.id = ?`, q.Campaign)
+	if found, err := s.campaign(ctx, db, q.Campaign); err != nil || !found {
+		return page, err
+	}
 	s.when(q.RequestID != "", `o.request_id = ?`, q.RequestID)
 	s.when(q.State != "", `o.state = ?`, string(q.State))
 	s.when(q.State == "" && !q.RefundDue && q.ID == sluice.ClaimID{}, `o.state <> ?`, string(sluice.OrderRejected))
@@ -256,7 +274,8 @@ func (db *DB) orderPaidBy(ctx context.Context, reference string) (id sluice.Clai
 }
 
 func (db *DB) readClock(ctx context.Context) (c sluice.PaymentClock, err error) {
-	err = db.rdb.QueryRowContext(ctx, `SELECT stopped_ms, since_ms FROM payment_clock WHERE one = 1`).Scan(&c.Stopped, &c.Since)
+	row := db.rdb.QueryRowContext(ctx, `SELECT stopped_ms, since_ms FROM payment_clock WHERE one = 1`)
+	err = row.Scan(&c.Stopped, &c.Since)
 	if err != nil {
 		return c, readFault(err, "the payment clock")
 	}

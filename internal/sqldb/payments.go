@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Pay records a payment and what it came to, in one transaction with the order: an unpaid order is paid by it, any other
-// keeps the money as due for a refund. It is idempotent by p.Reference: the recorded answer is given again, with
-// Replayed set. A payment that was recorded with another status and has succeeded since is carried out then. ErrConflict:
-// the reference names another payment. ErrUncertain: repeat it.
+// Pay records a payment and what it came to, in one transaction with the order: an unpaid order is paid by it, any
+// other keeps the money as due for a refund. It is idempotent by p.Reference: the recorded answer is given again,
+// with Replayed set. A payment that was recorded with another status and has succeeded since is carried out then.
+// ErrConflict: the reference names another payment. ErrUncertain: repeat it.
 func (db *DB) Pay(ctx context.Context, p sluice.Payment) (rec sluice.PaymentRecord, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
 		rec = sluice.PaymentRecord{Payment: p}
@@ -66,7 +66,8 @@ func (t *tx) payOrder(rec *sluice.PaymentRecord, was orderRow) error {
 // recordPayment writes the payment's row. A reference that another writer has just recorded begins again.
 func (t *tx) recordPayment(rec *sluice.PaymentRecord, known bool) error {
 	if known {
-		n, err := t.exec(`UPDATE payments SET status = ?, result = ?, received_ms = ? WHERE reference = ? AND result = 'ignored'`,
+		n, err := t.exec(`UPDATE payments SET status = ?, result = ?, received_ms = ?
+			WHERE reference = ? AND result = 'ignored'`,
 			rec.Status, string(rec.Result), rec.Received, rec.Reference)
 		if err == nil && n == 0 {
 			return errMoved
@@ -111,11 +112,11 @@ type paymentNote struct {
 
 const paymentColumns = `reference, claim_id, amount_minor, currency, status, result, received_ms`
 
-func scanPayment(scan func(...any) error, more ...any) (rec sluice.PaymentRecord, err error) {
+func scanPayment(scan func(...any) error) (rec sluice.PaymentRecord, err error) {
 	var order []byte
 	var result string
-	into := append([]any{&rec.Reference, &order, &rec.AmountMinor, &rec.Currency, &rec.Status, &result, &rec.Received}, more...)
-	if err = scan(into...); err != nil {
+	err = scan(&rec.Reference, &order, &rec.AmountMinor, &rec.Currency, &rec.Status, &result, &rec.Received)
+	if err != nil {
 		return rec, err
 	}
 	rec.Result = sluice.PaymentResult(result)
@@ -165,7 +166,8 @@ func (t *tx) settled(rec *sluice.PaymentRecord, now sluice.Millis) error {
 	return err
 }
 
-// Payments searches: a reference or an order are looked up in an index, the rest is a bounded walk from the newest backwards.
+// Payments searches: a reference or an order are looked up in an index, the rest is a bounded walk from the newest
+// backwards.
 func (db *DB) Payments(ctx context.Context, q sluice.PaymentQuery) (sluice.Page[sluice.PaymentRecord], error) {
 	s := search{table: "payments", columns: `o.seq, o.` + paymentColumns, limit: q.Limit, cursor: q.Cursor, alone: true}
 	if q.Reference != "" {

@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -9,8 +11,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Bounds of a search that no index helps: it walks so many rows from its cursor backwards, in steps, and then gives back
-// what it found with a cursor to go on from.
+// Bounds of a search that no index helps: it walks so many rows from its cursor backwards, in steps, and then
+// gives back what it found with a cursor to go on from.
 const (
 	searchStep  = 20_000
 	searchSteps = 5
@@ -26,6 +28,28 @@ type search struct {
 	indexed bool // an index bounds what is read
 	limit   int
 	cursor  string
+	above   int64 // only rows with above < seq < below; 0 and 0: all
+	below   int64
+}
+
+// campaign narrows to one campaign, whose rows are a range of seq; false where there is no such campaign.
+func (s *search) campaign(ctx context.Context, db *DB, id string) (bool, error) {
+	if id == "" {
+		return true, nil
+	}
+	var no int64
+	err := db.rdb.QueryRowContext(ctx, `SELECT no FROM campaigns WHERE id = ?`, id).Scan(&no)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, translate(err, "campaign "+id)
+	}
+	s.above, s.below = no<<32, (no+1)<<32
+	if s.indexed { // it is paged by time, not by seq
+		s.when(true, `o.seq > ? AND o.seq < ?`, s.above, s.below)
+	}
+	return true, nil
 }
 
 func (s *search) when(ok bool, fragment string, args ...any) {
@@ -60,7 +84,9 @@ func userRange(user string) (lo, hi []byte) {
 }
 
 // runSearch reads the page. read scans one row and gives its seq.
-func runSearch[T any](ctx context.Context, db *DB, s search, read func(func(...any) error) (T, int64, error)) (page sluice.Page[T], err error) {
+func runSearch[T any](
+	ctx context.Context, db *DB, s search, read func(func(...any) error) (T, int64, error),
+) (page sluice.Page[T], err error) {
 	limit := s.limit
 	if limit <= 0 {
 		limit = sluice.DefaultPage
@@ -71,23 +97,24 @@ func runSearch[T any](ctx context.Context, db *DB, s search, read func(func(...a
 		if before, err = strconv.ParseInt(s.cursor, 10, 64); err != nil || before <= 0 {
 			return page, sluice.Invalid(sluice.FieldFault{Field: "cursor", Detail: "is not one that a page gave"})
 		}
-	} else if !s.indexed {
-		if before, err = db.newest(ctx, s.table); err != nil {
-			return page, err
-		}
+	}
+	above := int64(0)
+	if !s.indexed && s.below > 0 {
+		before, above = min(before, s.below), s.above
 	}
 	for step := 0; ; step++ {
-		after := int64(0)
+		after := above
 		if !s.indexed {
 			if after, err = db.stepBack(ctx, s.table, before); err != nil {
 				return page, err
 			}
+			after = max(after, above)
 		}
 		more, err := searchStepOf(ctx, db, s, before, after, limit, &page, read)
 		switch {
 		case err != nil:
 			return sluice.Page[T]{}, err
-		case more || after == 0:
+		case more || after == above:
 			return page, nil
 		case step+1 == searchSteps || len(page.Items) == limit:
 			page.Next = strconv.FormatInt(after+1, 10)
@@ -98,8 +125,10 @@ func runSearch[T any](ctx context.Context, db *DB, s search, read func(func(...a
 }
 
 // searchStepOf reads rows with after < seq < before and says whether there are more than fit the page.
-func searchStepOf[T any](ctx context.Context, db *DB, s search, before, after int64, limit int, page *sluice.Page[T],
-	read func(func(...any) error) (T, int64, error)) (more bool, err error) {
+func searchStepOf[T any](
+	ctx context.Context, db *DB, s search, before, after int64, limit int, page *sluice.Page[T],
+	read func(func(...any) error) (T, int64, error),
+) (more bool, err error) {
 	seq, columns := `o.seq`, s.columns
 	if s.indexed && !slices.Contains(s.where, `o.refund_due = 1`) {
 		if seq = `+o.seq`; !s.alone {
@@ -142,18 +171,10 @@ const byTime = `(o.created_ms << 20 | o.seq % 1048573)`
 
 // stepBack gives the seq that lies searchStep rows before the row before, 0 where there are not so many. seq has gaps.
 func (db *DB) stepBack(ctx context.Context, table string, before int64) (after int64, err error) {
-	err = db.rdb.QueryRowContext(ctx, `SELECT COALESCE((SELECT seq FROM `+table+` WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?), 0)`,
-		before, searchStep).Scan(&after)
+	query := `SELECT COALESCE((SELECT seq FROM ` + table + ` WHERE seq < ? ORDER BY seq DESC LIMIT 1 OFFSET ?), 0)`
+	err = db.rdb.QueryRowContext(ctx, query, before, searchStep).Scan(&after)
 	if err != nil {
 		return 0, translate(err, "search "+table)
 	}
 	return after, nil
-}
-
-// newest gives one more than the largest seq.
-func (db *DB) newest(ctx context.Context, table string) (n int64, err error) {
-	if err := db.rdb.QueryRowContext(ctx, `SELECT COALESCE(MAX(seq), 0) + 1 FROM `+table).Scan(&n); err != nil {
-		return 0, translate(err, "search "+table)
-	}
-	return n, nil
 }
