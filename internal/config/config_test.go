@@ -58,7 +58,9 @@ func TestEachLayerBeatsTheOneBefore(t *testing.T) {
 	}{
 		{"default", "info", "default", func() {}},
 		{"file", "warn", "file ", func() { src.File = file(t, "log:\n  level: warn\n") }},
-		{"environment", "error", "environment SLUICE_LOG_LEVEL", func() { src.Environ = []string{"SLUICE_LOG_LEVEL=error"} }},
+		{"environment", "error", "environment SLUICE_LOG_LEVEL", func() {
+			src.Environ = []string{"SLUICE_LOG_LEVEL=error"}
+		}},
 		{"flag", "debug", "flag --log-level", func() { src.Flags = map[string]string{"log.level": "debug"} }},
 	}
 	for _, s := range steps {
@@ -71,8 +73,11 @@ func TestEachLayerBeatsTheOneBefore(t *testing.T) {
 }
 
 func TestListsFromYAMLAndText(t *testing.T) {
-	yaml := file(t, "trusted_proxies: [10.0.0.0/8, 192.168.1.7]\ncors:\n  origins:\n    - https://a.example\n    - https://b.example:8443\n")
-	text := []string{"SLUICE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7", "SLUICE_CORS_ORIGINS=https://a.example,https://b.example:8443"}
+	yaml := file(t, "trusted_proxies: [10.0.0.0/8, 192.168.1.7]\n"+
+		"cors:\n  origins:\n    - https://a.example\n    - https://b.example:8443\n")
+	text := []string{
+		"SLUICE_TRUSTED_PROXIES=10.0.0.0/8, 192.168.1.7", "SLUICE_CORS_ORIGINS=https://a.example,https://b.example:8443",
+	}
 	for name, src := range map[string]config.Sources{"yaml": {File: yaml}, "text": {Environ: text}} {
 		c := load(t, src)
 		if got := fmt.Sprint(c.TrustedProxies); got != "[10.0.0.0/8 192.168.1.7/32]" {
@@ -239,8 +244,8 @@ func TestMaskedShowsNoSecret(t *testing.T) {
 	}
 }
 
-// TestKeys: names, variables and flags are unique, everything has a meaning, and every default keeps its own bounds (Load
-// with nothing set passes).
+// TestKeys: names, variables and flags are unique, everything has a meaning, and every default keeps its own bounds
+// (Load with nothing set passes).
 func TestKeys(t *testing.T) {
 	seen := map[string]string{}
 	for _, k := range config.Keys() {
