@@ -37,6 +37,17 @@ func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice
 	})
 }
 
+// DropBuckets deletes up to limit buckets that began before `before`, and says how many.
+func (db *DB) DropBuckets(ctx context.Context, before sluice.Millis, limit int) (n int64, err error) {
+	err = db.write(ctx, laneBackground, func(t *tx) error {
+		n, err = t.exec(`DELETE FROM funnel_buckets WHERE (campaign_no, start_ms, width_ms) IN
+			(SELECT b.campaign_no, b.start_ms, b.width_ms FROM campaigns c
+			JOIN funnel_buckets b ON b.campaign_no = c.no AND b.start_ms < ? LIMIT ?)`, before, limit)
+		return err
+	})
+	return n, err
+}
+
 // Buckets reads a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound.
 func (db *DB) Buckets(ctx context.Context, campaign string, from, until sluice.Millis) ([]sluice.Bucket, error) {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT start_ms, width_ms, counts, latency FROM funnel_buckets
