@@ -1,0 +1,16 @@
+package gate
+
+import "github.com/sluice-sale/sluice"
+
+// checkSchedule applies the window and the control, by the gate's clock. Admission checks again by its own.
+func (g *Gate) checkSchedule(w *walk) bool {
+	c := w.entry.campaign
+	reason := c.Schedule(w.now)
+	if reason == sluice.ReasonNone {
+		return false
+	}
+	if reason == sluice.ReasonNotStarted {
+		w.decision.StartsInMS = int64(c.StartsAt - w.now)
+	}
+	return w.refuse(reason)
+}

@@ -1,0 +1,102 @@
+package gate
+
+import (
+	"hash/maphash"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// entry is a campaign as the funnel needs it. It is never changed: whatever changes makes a new one, which shares the
+// bucket and the tally of the old one.
+type entry struct {
+	campaign   *sluice.Campaign
+	closed     bool // by the campaign's own switch
+	pace       pace
+	salt       uint64 // of the campaign's users in the limiter
+	deviceSalt uint64 // of its devices
+	bucket     *bucket
+	required   []requirement
+	audience   *audience // nil until one was uploaded
+	tally      *campaignTally
+}
+
+// PutCampaign takes over a campaign, new or changed. Claims see it at once. The campaign's slices and maps must not be
+// changed afterwards.
+func (g *Gate) PutCampaign(c sluice.Campaign) { g.PutCampaigns([]sluice.Campaign{c}) }
+
+// PutCampaigns takes over many campaigns in one step, as at the start.
+func (g *Gate) PutCampaigns(campaigns []sluice.Campaign) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	next := maps.Clone(*g.registry.Load())
+	for _, c := range campaigns {
+		c.ID = strings.Clone(c.ID)
+		next[c.ID] = g.newEntry(&c, next[c.ID])
+	}
+	g.registry.Store(&next)
+}
+
+// DropCampaign forgets a campaign and its audience; claims on it are refused as unknown. What the tally has of it is
+// still handed to the next Flush.
+func (g *Gate) DropCampaign(id string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	next := maps.Clone(*g.registry.Load())
+	delete(next, id)
+	delete(g.audiences, id)
+	g.registry.Store(&next)
+	g.tally.drop(id)
+}
+
+// Campaign gives a campaign as it was put in, drafts included. It is shared and must not be changed.
+func (g *Gate) Campaign(id string) (*sluice.Campaign, bool) {
+	e, ok := (*g.registry.Load())[id]
+	if !ok {
+		return nil, false
+	}
+	return e.campaign, true
+}
+
+// Campaigns lists all campaigns in the order of their ids, drafts and load tests included. They are shared and must not
+// be changed.
+func (g *Gate) Campaigns() []*sluice.Campaign {
+	entries := *g.registry.Load()
+	all := make([]*sluice.Campaign, 0, len(entries))
+	for _, e := range entries {
+		all = append(all, e.campaign)
+	}
+	slices.SortFunc(all, func(a, b *sluice.Campaign) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// newEntry makes the entry of c from it and everything that was put in beside it. The caller holds mu.
+func (g *Gate) newEntry(c *sluice.Campaign, old *entry) *entry {
+	s := g.switches.Load()
+	e := &entry{
+		campaign: c, closed: s.on(sluice.SwitchClosed, c.ID), pace: paceOf(s.perUserRate(c, g.cfg.PerUserRate)),
+		required: requirementsOf(c.Eligibility.Claims), audience: g.audiences[c.ID],
+		tally: g.tally.of(c.ID, c.StartsAt),
+	}
+	if old != nil {
+		e.salt, e.deviceSalt, e.bucket = old.salt, old.deviceSalt, old.bucket
+	} else {
+		e.salt = maphash.String(g.seed, c.ID)
+		e.deviceSalt = mix(e.salt, 1)
+		e.bucket = new(bucket)
+	}
+	e.bucket.setRate(s.maxRate(c))
+	return e
+}
+
+// renew makes every entry again after something beside the campaigns changed. The caller holds mu.
+func (g *Gate) renew() {
+	old := *g.registry.Load()
+	next := make(map[string]*entry, len(old))
+	for id, e := range old {
+		next[id] = g.newEntry(e.campaign, e)
+	}
+	g.registry.Store(&next)
+}
