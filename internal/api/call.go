@@ -58,11 +58,11 @@ func (c *call) end() {
 		c.cancel()
 	}
 	c.deadline.end()
-	out := c.out[:0]
+	out, room := c.out[:0], c.body.room[:0]
 	if cap(out) > maxBody {
 		out = nil
 	}
-	*c = call{out: out}
+	*c = call{out: out, body: claimBody{room: room, faults: c.body.faults[:0]}}
 }
 
 // complete sets the headers that every answer has.
@@ -198,15 +198,21 @@ func (c *call) raw(status int, contentType, body []byte) {
 	c.ctx.Response.SetBody(body)
 }
 
-// problem answers err. One that is not a *Problem, a Fault or a sentinel is logged and told as a bare 500.
+// problem answers err. One that is the server's fault is logged; what is not a *Problem, a Fault or a sentinel is told as a
+// bare 500.
 func (c *call) problem(err error) {
-	p := *asProblem(err)
+	p := asProblem(err)
 	if p.Status >= http.StatusInternalServerError {
 		c.p.cfg.Logger.Error("request failed", "err", err, "status", p.Status, "request_id", string(c.requestID),
 			"method", string(c.ctx.Method()), "route", c.routePath())
 	}
+	c.answerProblem(p)
+}
+
+// answerProblem answers p and logs nothing.
+func (c *call) answerProblem(problem *Problem) {
+	p, h := *problem, &c.ctx.Response.Header
 	p.Title, p.RequestID = titleOf(p.Code, p.Status, c.lang), string(c.requestID)
-	h := &c.ctx.Response.Header
 	switch {
 	case p.RetryAfter > 0:
 		h.Set("Retry-After", strconv.FormatInt((p.RetryAfter+999)/1000, 10))
@@ -241,18 +247,7 @@ func (c *call) busy() {
 	}
 	p := newProblem(http.StatusServiceUnavailable, codeBusy, "too many requests of this kind are under way")
 	p.RetryAfter = 1000
-	c.problemQuietly(p)
-}
-
-// problemQuietly is problem for an answer that is a refusal and nothing to log as an error.
-func (c *call) problemQuietly(p *Problem) {
-	q := *p
-	q.Title, q.RequestID = titleOf(q.Code, q.Status, c.lang), string(c.requestID)
-	if q.RetryAfter > 0 {
-		c.ctx.Response.Header.Set("Retry-After", strconv.FormatInt((q.RetryAfter+999)/1000, 10))
-	}
-	body, _ := json.Marshal(&q)
-	c.raw(q.Status, typeProblem, body)
+	c.answerProblem(p)
 }
 
 // unsafeString views b as a string; it is good as long as the request is.

@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"time"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -10,10 +13,219 @@ import (
 type Claims interface {
 	// ClaimRecord gives the claim of that id; ErrNotFound where there is none yet.
 	ClaimRecord(ctx context.Context, id sluice.ClaimID) (sluice.ClaimRecord, error)
+	// UserClaims gives a user's claims on a campaign, the oldest first, in a bounded number.
+	UserClaims(ctx context.Context, user, campaign string) ([]sluice.ClaimRecord, error)
 }
 
-type claimBody struct{}
+// claimRequest documents the body of a claim; claimBody reads it.
+type claimRequest struct {
+	RequestID string `json:"request_id,omitempty" minLength:"1" maxLength:"128" doc:"The same id gives the same claim again; without one each call is a new claim"`
+	Quantity  int    `json:"quantity,omitempty" minimum:"1" doc:"Default 1; at most the campaign's limit per user"`
+	Pass      string `json:"pass,omitempty" maxLength:"4096"`
+}
 
-func (c *call) decision(d sluice.Decision) {}
+type claimList struct {
+	Items []claimAnswer `json:"items" nullable:"false"`
+}
 
-func claimRoutes() []route { return nil }
+func claimRoutes() []route {
+	device := paramDoc{"X-Device-Id", "string", "The device, where the token has no claim did", 0, sluice.MaxDeviceID}
+	return []route{
+		{
+			method: "POST", path: "/v1/campaigns/{id}/claims", auth: authClaim, lane: laneClaim, maxBody: maxClaimBody,
+			handle: (*Public).claim,
+			doc: opDoc{
+				summary: "Claim", tag: "Claims", request: claimRequest{}, optionalBody: true, response: claimAnswer{},
+				detail: "Decisions are 200 with a code, or 403, 409 and 429 where api.decision_status is http. " +
+					"After a 503 or a broken connection ask for the claim, or send the same request id again: never a new one.",
+				header: []paramDoc{
+					{"Idempotency-Key", "string", "The same as request_id", 1, sluice.MaxRequestID}, device,
+				},
+				problems: []int{http.StatusConflict, http.StatusServiceUnavailable},
+			},
+		},
+		{
+			method: "GET", path: "/v1/claims/{claim_id}", auth: authBuyer, lane: laneWait, handle: (*Public).result,
+			doc: opDoc{
+				summary: "The outcome of a claim", tag: "Claims", response: claimAnswer{},
+				detail: "To its owner only. 404 means that no claim came to be so far: send the same request id again.",
+				query:  []paramDoc{{"wait_ms", "integer", "How long to wait for the outcome", 0, maxWait.Milliseconds()}},
+			},
+		},
+		{
+			method: "GET", path: "/v1/campaigns/{id}/claims", auth: authBuyer, lane: laneWait, handle: (*Public).ownClaims,
+			doc: opDoc{
+				summary: "The caller's own claims", tag: "Claims", response: claimList{},
+				detail: "What to ask after an uncertain answer. With request_id at most one item.",
+				query:  []paramDoc{{"request_id", "string", "Only the claim of this request id", 1, sluice.MaxRequestID}},
+			},
+		},
+	}
+}
+
+// claim reads a claim, asks the gate and answers. A refusal allocates nothing.
+func (p *Public) claim(c *call) {
+	began := p.cfg.Now()
+	if p.deps.Gate == nil {
+		c.problem(newProblem(http.StatusServiceUnavailable, codeUnavailable, "there is no gate"))
+		return
+	}
+	campaign := unsafeString(c.paramBytes("id"))
+	if err := p.readClaim(c, campaign); err != nil {
+		c.answerProblem(err)
+		return
+	}
+	h := &c.ctx.Request.Header
+	c.claim.Campaign = campaign
+	c.claim.Token = bearer(h.Peek("Authorization"))
+	c.claim.Addr = c.addr()
+	c.claim.Device = unsafeString(h.Peek("X-Device-Id"))
+	c.claim.At = sluice.MillisOf(began)
+	c.deadline = lazyDeadline{base: p.base, after: p.cfg.ClaimTimeout}
+	d := p.deps.Gate.Claim(&c.deadline, &c.claim)
+	if p.cfg.OnClaim != nil {
+		p.cfg.OnClaim(d.Reason, p.cfg.Now().Sub(began))
+	}
+	c.decision(d)
+}
+
+// readClaim fills c.claim with what body and header say; a body that cannot be right is refused before the funnel.
+func (p *Public) readClaim(c *call, campaign string) *Problem {
+	c.claim = sluice.ClaimRequest{}
+	b := &c.body
+	if body := c.ctx.Request.Body(); len(body) > 0 {
+		if !isJSON(c.ctx.Request.Header.ContentType()) {
+			return newProblem(http.StatusUnsupportedMediaType, codeMediaType, "send Content-Type: application/json")
+		}
+		if err := b.parse(body, p.claimLimit(campaign)); err != nil {
+			return err
+		}
+	} else {
+		*b = claimBody{room: b.room[:0], faults: b.faults[:0]}
+	}
+	if key := c.ctx.Request.Header.Peek("Idempotency-Key"); len(key) > 0 {
+		if detail := wrongName(key, sluice.MaxRequestID); detail != "" {
+			b.fault("Idempotency-Key", detail)
+		}
+		if b.hasRequestID && string(b.requestID) != string(key) {
+			b.fault("request_id", "must be the same as the header Idempotency-Key")
+		}
+		b.requestID = key
+	}
+	if n := len(c.ctx.Request.Header.Peek("X-Device-Id")); n > sluice.MaxDeviceID {
+		b.fault("X-Device-Id", "must be at most 128 bytes long")
+	}
+	c.claim.RequestID, c.claim.Pass, c.claim.Quantity = unsafeString(b.requestID), unsafeString(b.pass), b.quantity
+	return b.refused()
+}
+
+// claimLimit is the largest quantity that a claim on the campaign can have.
+func (p *Public) claimLimit(campaign string) int {
+	known, ok := p.deps.Gate.Campaign(campaign)
+	switch {
+	case !ok:
+		return sluice.MaxPerUserLimit
+	case known.Kind == sluice.KindCoupon:
+		return min(known.PerUserLimit, sluice.MaxCouponQuantity)
+	}
+	return known.PerUserLimit
+}
+
+// result answers one claim to its owner, waiting for it where it asks to.
+func (p *Public) result(c *call) {
+	wait, err := c.queryInt("wait_ms", 0, 0, int(maxWait.Milliseconds()))
+	if err != nil {
+		c.problem(err)
+		return
+	}
+	id, ok := sluice.ParseClaimID(c.param("claim_id"))
+	if !ok || p.deps.Claims == nil || id.User() != sluice.UserKeyOf(c.identity.User) {
+		c.problem(noClaim())
+		return
+	}
+	record, err := p.await(id, time.Duration(wait)*time.Millisecond)
+	switch {
+	case errors.Is(err, sluice.ErrNotFound), err == nil && record.User != c.identity.User:
+		c.problem(noClaim())
+	case err != nil:
+		c.problem(err)
+	default:
+		d := decisionOf(&record)
+		c.out = appendDecision(c.out[:0], &d, record.Campaign, c.lang, c.now())
+		c.raw(http.StatusOK, typeJSON, c.out)
+	}
+}
+
+func noClaim() *Problem {
+	return newProblem(http.StatusNotFound, codeNotFound, "no such claim came to be so far, or it is not yours")
+}
+
+// Bounds of the waits between two looks at the ledger.
+const (
+	firstLook = 50 * time.Millisecond
+	laterLook = 500 * time.Millisecond
+)
+
+// await looks at the ledger until the claim has an outcome, wait is over or the listener stops.
+func (p *Public) await(id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error) {
+	ctx, cancel := context.WithTimeout(p.base, wait+p.cfg.RequestTimeout)
+	defer cancel()
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	for pause := firstLook; ; pause = min(2*pause, laterLook) {
+		record, err := p.deps.Claims.ClaimRecord(ctx, id)
+		pending := errors.Is(err, sluice.ErrNotFound) || err == nil && record.State == sluice.ClaimQueued
+		if !pending || wait == 0 {
+			return record, err
+		}
+		again := time.NewTimer(pause)
+		select {
+		case <-again.C:
+		case <-over.C:
+			wait = 0
+		case <-p.draining:
+			wait = 0
+		}
+		again.Stop()
+	}
+}
+
+// ownClaims answers the caller's claims on one campaign.
+func (p *Public) ownClaims(c *call) {
+	campaign, requestID := c.param("id"), c.ctx.QueryArgs().Peek("request_id")
+	byRequest := c.ctx.QueryArgs().Has("request_id")
+	if detail := wrongName(requestID, sluice.MaxRequestID); byRequest && detail != "" {
+		c.problem(invalidField("request_id", detail))
+		return
+	}
+	if p.deps.Claims == nil {
+		c.problem(noClaim())
+		return
+	}
+	var found []sluice.ClaimRecord
+	var err error
+	if byRequest {
+		id := sluice.NewClaimID(campaign, c.identity.User, sluice.SourceClaim, string(requestID))
+		var one sluice.ClaimRecord
+		one, err = p.deps.Claims.ClaimRecord(c.context(), id)
+		if err == nil && one.User == c.identity.User {
+			found = append(found, one)
+		}
+	} else {
+		found, err = p.deps.Claims.UserClaims(c.context(), c.identity.User, campaign)
+	}
+	if err != nil && !errors.Is(err, sluice.ErrNotFound) {
+		c.problem(err)
+		return
+	}
+	out := append(c.out[:0], `{"items":[`...)
+	for i := range found[:min(len(found), maxPage)] {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		d := decisionOf(&found[i])
+		out = appendDecision(out, &d, found[i].Campaign, c.lang, c.now())
+	}
+	c.out = append(out, `]}`...)
+	c.raw(http.StatusOK, typeJSON, c.out)
+}

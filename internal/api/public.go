@@ -85,20 +85,22 @@ type Public struct {
 	bodies   map[reflect.Type]*huma.Schema // of every route's request; read only once built
 	inFlight [numLanes]atomic.Int64
 	maxLane  [numLanes]int64
-	waits    atomic.Int64
 	views    *campaignViews
 
-	base context.Context // ends when a graceful stop is over
-	stop context.CancelFunc
+	base     context.Context // ends when a graceful stop is over
+	stop     context.CancelFunc
+	draining chan struct{} // closed when a graceful stop begins
+	drain    sync.Once     // closes draining
 }
 
 // NewPublic makes the listener; Serve starts it.
 func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 	cfg = cfg.withDefaults()
-	p := &Public{cfg: cfg, deps: deps, ids: newIDMaker(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now)}
+	p := &Public{cfg: cfg, deps: deps, ids: newIDMaker(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now),
+		draining: make(chan struct{})}
 	p.base, p.stop = context.WithCancel(context.Background())
 	p.maxLane = [numLanes]int64{
-		laneRest: int64(cfg.MaxRest), laneClaim: int64(cfg.MaxClaims), laneList: int64(cfg.MaxLists),
+		laneRest: int64(cfg.MaxRest), laneClaim: int64(cfg.MaxClaims), laneWait: int64(cfg.MaxWaits), laneList: int64(cfg.MaxLists),
 	}
 	p.calls.New = func() any { return new(call) }
 	p.routes = publicRoutes()
@@ -195,6 +197,7 @@ func (p *Public) Serve(ln net.Listener) error {
 // Shutdown stops accepting, lets running requests finish, and returns when they have or ctx is done; what still runs
 // then is told so by its context. It is idempotent.
 func (p *Public) Shutdown(ctx context.Context) error {
+	p.drain.Do(func() { close(p.draining) })
 	err := p.server.ShutdownWithContext(ctx)
 	p.stop()
 	if err != nil {

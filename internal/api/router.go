@@ -22,8 +22,9 @@ const (
 type lane uint8
 
 const (
-	laneRest  lane = iota // payments, results, redemptions
+	laneRest  lane = iota // payments, redemptions
 	laneClaim             // claims: answers BUSY when full
+	laneWait              // results, which may be waited for
 	laneList              // wallet pages: shed first
 	laneFree              // answered from memory: never shed
 	numLanes
