@@ -24,7 +24,8 @@ func BucketAt(at, starts Millis) (start, width Millis) {
 	return at - at%width, width
 }
 
-// Bucket is what the gate decided on one campaign in [Start, Start+Width): counts by Reason, and how long the answers took.
+// Bucket is what the gate decided on one campaign in [Start, Start+Width): counts by Reason, and how long the
+// answers took.
 type Bucket struct {
 	Start   Millis
 	Width   Millis
@@ -52,7 +53,8 @@ func (b *Bucket) Merge(o *Bucket) {
 // NumSteps is the length of a Histogram: four steps a power of two, from 1 µs to above a minute.
 const NumSteps = 4 * 27
 
-// Histogram counts durations in steps a quarter of a power of two wide, so that a quantile is at most 25% too high.
+// Histogram counts durations in steps a quarter of a power of two wide, so that a quantile is at most 25% too
+// high.
 type Histogram [NumSteps]uint32
 
 // StepOf gives the step that d belongs to, for those who count in atomics of their own.
@@ -138,7 +140,8 @@ type TimelineEntry struct {
 	Data     json.RawMessage
 }
 
-// AuditQuery chooses rows of the audit log. Empty fields choose everything; an Action or Object that ends in * is a prefix.
+// AuditQuery chooses rows of the audit log. Empty fields choose everything; an Action or Object that ends in * is
+// a prefix.
 type AuditQuery struct {
 	Actor  string // the key's id or name
 	Action string

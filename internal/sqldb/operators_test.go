@@ -86,7 +86,8 @@ func TestSwitchesSurviveARestartAndAreAudited(t *testing.T) {
 
 func TestBlocksKeepTheirIDAndExpire(t *testing.T) {
 	db, ctx := openLedger(t, filepath.Join(t.TempDir(), "l.db")), context.Background()
-	b := sluice.Block{ID: "blk_a", Scope: sluice.BlockUser, Value: "u1", Reason: "bot", Author: "ops", CreatedAt: 1000, ExpiresAt: 5000}
+	b := sluice.Block{ID: "blk_a", Scope: sluice.BlockUser, Value: "u1", Reason: "bot", Author: "ops",
+		CreatedAt: 1000, ExpiresAt: 5000}
 	if _, err := db.AddBlock(ctx, b, operator); err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +123,8 @@ func TestAuditPagesAndFilters(t *testing.T) {
 			a.KeyID, a.Name = "key_2", "other"
 		}
 		action := []string{"campaign.pause", "switch.set"}[i/5]
-		if err := db.Note(ctx, a, action, fmt.Sprintf("campaign/c%d", i), nil, map[string]int{"i": i}, sluice.Millis(1000+i)); err != nil {
+		object, at := fmt.Sprintf("campaign/c%d", i), sluice.Millis(1000+i)
+		if err := db.Note(ctx, a, action, object, nil, map[string]int{"i": i}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,7 +156,8 @@ func TestAuditPagesAndFilters(t *testing.T) {
 
 func TestKeysAreAuditedWithoutTheirHash(t *testing.T) {
 	db, ctx := openLedger(t, filepath.Join(t.TempDir(), "l.db")), context.Background()
-	k := sluice.APIKey{ID: "key_9", Name: "till", Role: sluice.RoleMerchant, MerchantID: "m1", Prefix: "slk_ab", CreatedAt: 1000}
+	k := sluice.APIKey{ID: "key_9", Name: "till", Role: sluice.RoleMerchant, MerchantID: "m1", Prefix: "slk_ab",
+		CreatedAt: 1000}
 	k.Hash[0] = 7
 	if err := db.CreateAPIKey(ctx, k, operator); err != nil {
 		t.Fatal(err)

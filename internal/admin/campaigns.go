@@ -1,0 +1,346 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// CampaignLedger keeps campaigns. Every write leaves its event and audit row in the same transaction.
+type CampaignLedger interface {
+	// Campaign and Campaigns read what was committed. ErrNotFound: there is no such campaign.
+	Campaign(ctx context.Context, id string) (sluice.Campaign, error)
+	Campaigns(ctx context.Context) ([]sluice.Campaign, error)
+	// CreateCampaign records c as it stands and gives it with its number. ErrConflict: the id is in use.
+	CreateCampaign(ctx context.Context, c sluice.Campaign, a sluice.Actor, now sluice.Millis) (sluice.Campaign, error)
+	// UpdateCampaign records c unless check, given the campaign inside the transaction, refuses. Stock, kind and
+	// control are left alone.
+	UpdateCampaign(ctx context.Context, c sluice.Campaign, check func(sluice.Campaign) error,
+		a sluice.Actor, now sluice.Millis) (sluice.Campaign, error)
+	// SetControl applies a command; one that changes nothing writes nothing. ErrConflict: the state forbids it.
+	SetControl(ctx context.Context, id string, cmd sluice.ControlCommand, note string,
+		a sluice.Actor, now sluice.Millis) (sluice.Campaign, error)
+}
+
+// Publisher hands a committed campaign to the gate and to admission, and returns once it is in force. It is
+// idempotent, and is called again for a campaign that was not taken.
+type Publisher interface {
+	Publish(ctx context.Context, c sluice.Campaign) error
+}
+
+// Permits says what admission knows of a campaign, from memory. ok is false where it is not armed.
+type Permits interface {
+	Permit(campaign string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool)
+}
+
+// Verifier recomputes a campaign from rows. permit is called while no transaction is under way.
+type Verifier interface {
+	Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
+}
+
+// Noter writes an audit row for an act that changes nothing else in the ledger.
+type Noter interface {
+	Note(ctx context.Context, a sluice.Actor, action, object string, before, after any, now sluice.Millis) error
+}
+
+// CampaignsConfig puts the desk of campaigns together. Ledger, Publisher, Permits, Verifier and Noter are
+// required.
+type CampaignsConfig struct {
+	Ledger    CampaignLedger
+	Publisher Publisher
+	Permits   Permits
+	Verifier  Verifier
+	Noter     Noter
+	Now       func() time.Time // default time.Now
+	Log       *slog.Logger     // default: discard
+}
+
+// Campaigns is the desk of campaigns.
+type Campaigns struct{ cfg CampaignsConfig }
+
+// NewCampaigns makes the desk.
+func NewCampaigns(cfg CampaignsConfig) *Campaigns {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Campaigns{cfg: cfg}
+}
+
+func (d *Campaigns) now() sluice.Millis { return sluice.MillisOf(d.cfg.Now()) }
+
+// Create records a new campaign and puts it in force. A Fault of ErrInvalid names every field that is wrong;
+// ErrConflict: the id is in use.
+func (d *Campaigns) Create(ctx context.Context, s sluice.CampaignSpec, a sluice.Actor) (sluice.CampaignView, error) {
+	now := d.now()
+	if err := Validate(&s, now); err != nil {
+		return sluice.CampaignView{}, err
+	}
+	c, err := d.cfg.Ledger.CreateCampaign(ctx, campaignOf(&s), a, now)
+	if err != nil {
+		return sluice.CampaignView{}, err
+	}
+	return d.publish(ctx, c)
+}
+
+// campaignOf turns a checked spec into a campaign.
+func campaignOf(s *sluice.CampaignSpec) sluice.Campaign {
+	c := sluice.Campaign{
+		ID: s.ID, Kind: s.Kind, Title: s.Title, ImageURL: s.ImageURL, Stock: sluice.Stock{Total: s.Total}, Created: s.Total,
+		PerUserLimit: int(s.PerUserLimit), StartsAt: s.StartsAt, EndsAt: s.EndsAt, Protection: s.Protection,
+		LimitGroup: s.LimitGroup, Eligibility: s.Eligibility, LoadTest: s.LoadTest, Control: sluice.ControlOpen,
+	}
+	if c.ID == "" {
+		c.ID = newID("cmp")
+	}
+	if c.Protection.Pass == "" {
+		c.Protection.Pass = sluice.PassOff
+	}
+	if s.Goods != nil {
+		c.Goods = *s.Goods
+	}
+	if s.Coupon != nil {
+		c.Coupon = *s.Coupon
+	}
+	if s.Draft {
+		c.Control = sluice.ControlDraft
+	}
+	return c
+}
+
+// newID makes an id whose order is about that of time, so that lists by id read well.
+func newID(prefix string) string { return prefix + "_" + uuid.Must(uuid.NewV7()).String() }
+
+// publish puts a committed campaign in force. Where that fails the change stands all the same, and the caller is
+// told how to have it taken over.
+func (d *Campaigns) publish(ctx context.Context, c sluice.Campaign) (sluice.CampaignView, error) {
+	if err := d.cfg.Publisher.Publish(context.WithoutCancel(ctx), c); err != nil {
+		d.cfg.Log.Error("a campaign is recorded and not in force", "campaign", c.ID, "err", err)
+		return d.view(c), &sluice.Fault{Kind: sluice.ErrUnavailable, Code: "NOT_IN_FORCE",
+			Detail: "the change is recorded, but not in force yet: preheat the campaign to put it in force"}
+	}
+	return d.view(c), nil
+}
+
+// Get gives one campaign.
+func (d *Campaigns) Get(ctx context.Context, id string) (sluice.CampaignView, error) {
+	c, err := d.cfg.Ledger.Campaign(ctx, id)
+	if err != nil {
+		return sluice.CampaignView{}, unknown(err, id)
+	}
+	return d.view(c), nil
+}
+
+// unknown gives ErrNotFound the code that callers know.
+func unknown(err error, id string) error {
+	var fault *sluice.Fault
+	if errors.Is(err, sluice.ErrNotFound) && !errors.As(err, &fault) {
+		return sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_CAMPAIGN", "there is no campaign "+id)
+	}
+	return err
+}
+
+// view joins a campaign with what admission says of it. Without a permit, as in a draft, what is left is what the
+// ledger has.
+func (d *Campaigns) view(c sluice.Campaign) sluice.CampaignView {
+	return viewOf(c, d.cfg.Permits, d.now())
+}
+
+func viewOf(c sluice.Campaign, permits Permits, now sluice.Millis) sluice.CampaignView {
+	v := sluice.CampaignView{Campaign: c, Available: c.Stock.Free()}
+	if p, soldOutAt, ok := permits.Permit(c.ID); ok {
+		v.Available, v.Queued, v.SoldOutAt = p.Available, p.Queued, soldOutAt
+	}
+	if c.Kind == sluice.KindGoods {
+		v.MayReturn = c.Stock.Held
+	}
+	v.State = c.StateAt(now, v.Available)
+	return v
+}
+
+// List gives a page of campaigns in the order of their creation, and the cursor of the next; 0 where this is the
+// last.
+func (d *Campaigns) List(
+	ctx context.Context, q sluice.CampaignQuery,
+) (page []sluice.CampaignView, next int64, err error) {
+	all, err := d.cfg.Ledger.Campaigns(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, c := range all {
+		v := d.view(c)
+		if c.No <= q.After || !matches(&v, &q) {
+			continue
+		}
+		if len(page) == q.Limit {
+			return page, page[len(page)-1].No, nil
+		}
+		page = append(page, v)
+	}
+	return page, 0, nil
+}
+
+func matches(v *sluice.CampaignView, q *sluice.CampaignQuery) bool {
+	return (q.State == "" || q.State == v.State) && (q.Kind == "" || q.Kind == v.Kind) &&
+		(q.LimitGroup == "" || q.LimitGroup == v.LimitGroup) && (q.LoadTest == nil || *q.LoadTest == v.LoadTest)
+}
+
+// Edit changes what may still change. ErrConflict: somebody else changed the campaign in between and the patch
+// asked not to overwrite that.
+func (d *Campaigns) Edit(
+	ctx context.Context, id string, p sluice.CampaignPatch, a sluice.Actor,
+) (sluice.CampaignView, error) {
+	for range maxEditTries {
+		c, err := d.cfg.Ledger.Campaign(ctx, id)
+		if err != nil {
+			return sluice.CampaignView{}, unknown(err, id)
+		}
+		now := d.now()
+		next, err := Edit(c, &p, now)
+		if err != nil {
+			return sluice.CampaignView{}, err
+		}
+		next, err = d.cfg.Ledger.UpdateCampaign(ctx, next, func(is sluice.Campaign) error {
+			if !sameRules(is, c) {
+				return errMoved
+			}
+			return nil
+		}, a, max(now, c.UpdatedAt+1))
+		if errors.Is(err, errMoved) {
+			continue
+		}
+		if err != nil {
+			return sluice.CampaignView{}, unknown(err, id)
+		}
+		return d.publish(ctx, next)
+	}
+	return sluice.CampaignView{}, sluice.NewFault(sluice.ErrConflict, "CAMPAIGN_CHANGED",
+		"others are changing the campaign: read it again")
+}
+
+// maxEditTries bounds how often an edit is made again over somebody else's.
+const maxEditTries = 5
+
+// errMoved says that a campaign changed between reading and writing it.
+var errMoved = errors.New("the campaign has changed")
+
+// sameRules compares everything of two campaigns but their counts, which claims move all the time.
+func sameRules(a, b sluice.Campaign) bool {
+	a.Stock.Held, a.Stock.Sold = b.Stock.Held, b.Stock.Sold
+	return reflect.DeepEqual(a, b)
+}
+
+// Command pauses, resumes, ends or publishes a campaign. Repeating a command is allowed, and puts in force what
+// an earlier one only recorded. ErrConflict: the campaign's state forbids it.
+func (d *Campaigns) Command(
+	ctx context.Context, id string, cmd sluice.ControlCommand, a sluice.Actor,
+) (sluice.CampaignView, error) {
+	now := d.now()
+	if cmd == sluice.CommandPublish {
+		c, err := d.cfg.Ledger.Campaign(ctx, id)
+		if err != nil {
+			return sluice.CampaignView{}, unknown(err, id)
+		}
+		if c.Control == sluice.ControlDraft && c.EndsAt <= now {
+			return sluice.CampaignView{}, sluice.NewFault(sluice.ErrConflict, "CAMPAIGN_STATE",
+				"cannot publish a campaign whose window is over: move its window first")
+		}
+	}
+	c, err := d.cfg.Ledger.SetControl(ctx, id, cmd, a.Reason, a, now)
+	if err != nil {
+		return sluice.CampaignView{}, unknown(err, id)
+	}
+	return d.publish(ctx, c)
+}
+
+// Clone makes a draft like an existing campaign, with nothing sold.
+func (d *Campaigns) Clone(
+	ctx context.Context, id string, s sluice.CloneSpec, a sluice.Actor,
+) (sluice.CampaignView, error) {
+	c, err := d.cfg.Ledger.Campaign(ctx, id)
+	if err != nil {
+		return sluice.CampaignView{}, unknown(err, id)
+	}
+	length := c.EndsAt - c.StartsAt
+	spec := specOf(&c)
+	spec.ID, spec.Draft, spec.StartsAt = s.ID, true, d.now().Add(time.Hour)
+	if s.StartsAt != nil {
+		spec.StartsAt = *s.StartsAt
+	}
+	spec.EndsAt = spec.StartsAt + length
+	if s.EndsAt != nil {
+		spec.EndsAt = *s.EndsAt
+	}
+	if s.Title != nil {
+		spec.Title = *s.Title
+	}
+	if s.Total != nil {
+		spec.Total = *s.Total
+	}
+	return d.Create(ctx, spec, a)
+}
+
+// specOf is the spec that gives a campaign like c.
+func specOf(c *sluice.Campaign) sluice.CampaignSpec {
+	s := sluice.CampaignSpec{
+		Kind: c.Kind, Title: c.Title, ImageURL: c.ImageURL, Total: c.Stock.Total, PerUserLimit: int64(c.PerUserLimit),
+		Protection: c.Protection, LimitGroup: c.LimitGroup, Eligibility: c.Eligibility, LoadTest: c.LoadTest,
+	}
+	if c.Kind == sluice.KindGoods {
+		goods := c.Goods
+		s.Goods = &goods
+	} else {
+		terms := c.Coupon
+		s.Coupon = &terms
+	}
+	return s
+}
+
+// Preheat puts a campaign in force ahead of its start and verifies its permit against the rows of the ledger. It
+// is idempotent.
+func (d *Campaigns) Preheat(ctx context.Context, id string, a sluice.Actor) (sluice.Preheat, error) {
+	began := d.now()
+	c, err := d.cfg.Ledger.Campaign(ctx, id)
+	if err != nil {
+		return sluice.Preheat{}, unknown(err, id)
+	}
+	if err := d.cfg.Publisher.Publish(ctx, c); err != nil {
+		return sluice.Preheat{}, fmt.Errorf("admin: preheat %s: %w", id, err)
+	}
+	v, err := d.Verify(ctx, id)
+	if err != nil {
+		return sluice.Preheat{}, err
+	}
+	_, _, armed := d.cfg.Permits.Permit(id)
+	now := d.now()
+	err = d.cfg.Noter.Note(ctx, a, "campaign.preheat", "campaign/"+id, nil,
+		map[string]any{"armed": armed, "ok": v.OK, "available": v.Available, "drift": v.Drift}, now)
+	return sluice.Preheat{Armed: armed, Verification: v, Took: now - began}, err
+}
+
+// Verify recomputes a campaign from its rows and compares with what admission says.
+func (d *Campaigns) Verify(ctx context.Context, id string) (sluice.Verification, error) {
+	return verify(ctx, d.cfg.Verifier, d.cfg.Permits, id)
+}
+
+func verify(ctx context.Context, v Verifier, permits Permits, id string) (sluice.Verification, error) {
+	got, err := v.Verify(ctx, id, func() sluice.Permit {
+		p, _, _ := permits.Permit(id)
+		return p
+	})
+	return got, unknown(err, id)
+}
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

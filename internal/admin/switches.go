@@ -1,0 +1,123 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// SwitchLedger keeps the switches. SetSwitch leaves its event and audit row in the same transaction, moves the
+// payment clock with payments_down, and gives the setting before it.
+type SwitchLedger interface {
+	Switches(ctx context.Context) ([]sluice.SwitchSetting, error)
+	SetSwitch(ctx context.Context, s sluice.SwitchSetting, a sluice.Actor) (sluice.SwitchSetting, error)
+}
+
+// Switchboard puts settings in force. It is given all of them each time, and has taken them over when it returns.
+type Switchboard interface {
+	SetSwitches(all []sluice.SwitchSetting)
+}
+
+// SwitchesConfig puts the desk of switches together. Ledger and Board are required.
+type SwitchesConfig struct {
+	Ledger SwitchLedger
+	Board  Switchboard
+	Now    func() time.Time // default time.Now
+}
+
+// Switches is the desk of switches: one catalogue, sluice.Switches.
+type Switches struct {
+	cfg SwitchesConfig
+	mu  sync.Mutex // held over ledger and board, so that the board sees settings in the ledger's order
+}
+
+// NewSwitches makes the desk. Load puts in force what the ledger has.
+func NewSwitches(cfg SwitchesConfig) *Switches {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Switches{cfg: cfg}
+}
+
+// Load puts in force what the ledger has: at start, before the first claim.
+func (d *Switches) Load(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.load(ctx)
+}
+
+func (d *Switches) load(ctx context.Context) error {
+	all, err := d.cfg.Ledger.Switches(ctx)
+	if err != nil {
+		return fmt.Errorf("admin: load the switches: %w", err)
+	}
+	d.cfg.Board.SetSwitches(all)
+	return nil
+}
+
+// Settings lists what is set.
+func (d *Switches) Settings(ctx context.Context) ([]sluice.SwitchSetting, error) {
+	return d.cfg.Ledger.Switches(ctx)
+}
+
+// Set sets a switch, or clears it where s.Set is false, and returns once it is in force. Repeating it is allowed.
+func (d *Switches) Set(ctx context.Context, s sluice.SwitchSetting, a sluice.Actor) (sluice.SwitchResult, error) {
+	if err := checkSwitch(&s); err != nil {
+		return sluice.SwitchResult{}, err
+	}
+	began := d.cfg.Now()
+	s.Author, s.Reason, s.At = a.Name, a.Reason, sluice.MillisOf(began)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before, err := d.cfg.Ledger.SetSwitch(ctx, s, a)
+	if err != nil && !errors.Is(err, sluice.ErrUncertain) {
+		return sluice.SwitchResult{}, err
+	}
+	loaded := d.load(context.WithoutCancel(ctx)) // whatever is on disk is in force, also where the commit is in doubt
+	if err != nil {
+		return sluice.SwitchResult{}, err
+	}
+	if loaded != nil {
+		return sluice.SwitchResult{}, &sluice.Fault{Kind: sluice.ErrUnavailable, Code: "NOT_IN_FORCE",
+			Detail: "the switch is recorded, but not in force yet: set it again"}
+	}
+	return sluice.SwitchResult{Setting: s, Before: before, Nodes: 1, InForce: 1,
+		TookMS: d.cfg.Now().Sub(began).Milliseconds()}, nil
+}
+
+func checkSwitch(s *sluice.SwitchSetting) error {
+	var f faults
+	spec, ok := specOfSwitch(s.Name)
+	if !ok {
+		return sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_SWITCH", "there is no switch "+s.Name)
+	}
+	switch {
+	case s.Campaign == "" && !spec.Global:
+		f.add("campaign_id", "is required for %s", s.Name)
+	case s.Campaign != "" && !spec.Campaign:
+		f.add("campaign_id", "must be absent: %s is for the whole server", s.Name)
+	}
+	switch {
+	case !s.Set:
+		s.Value = 0
+	case spec.Kind == sluice.SwitchOnOff && s.Value != 0 && s.Value != 1:
+		f.add("value", "must be 0 (off) or 1 (on)")
+	case math.IsNaN(s.Value) || s.Value < spec.Min || s.Value > spec.Max:
+		f.add("value", "must be from %v to %v, and is %v", spec.Min, spec.Max, s.Value)
+	}
+	return f.err()
+}
+
+func specOfSwitch(name string) (sluice.SwitchSpec, bool) {
+	for _, s := range sluice.Switches() {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return sluice.SwitchSpec{}, false
+}
