@@ -24,8 +24,8 @@ func BucketAt(at, starts Millis) (start, width Millis) {
 	return at - at%width, width
 }
 
-// Bucket is what the gate decided on one campaign in [Start, Start+Width): counts by Reason, and how long the
-// answers took.
+// Bucket is what the gate decided on one campaign in [Start, Start+Width): counts by Reason, where ReasonNone counts
+// recorded answers that were given again, and how long the answers took.
 type Bucket struct {
 	Start   Millis
 	Width   Millis

@@ -33,9 +33,9 @@ type AudienceLedger interface {
 	AudiencePage(ctx context.Context, campaign, after string, limit int) ([]string, error)
 }
 
-// AudienceGate puts an audience in force: the whole of it each time.
+// AudienceGate puts an audience in force: the whole of it each time. It keeps the slice.
 type AudienceGate interface {
-	SetAudience(campaign string, users []string)
+	SetAudience(campaign string, users []sluice.UserKey)
 }
 
 // AudienceConfig puts the desk of audiences together. Ledger, Campaigns, Gate and Noter are required.
@@ -63,13 +63,16 @@ func NewAudience(cfg AudienceConfig) *Audience {
 
 // Load puts a campaign's audience in force, and says how many users are in it.
 func (d *Audience) Load(ctx context.Context, campaign string) (int64, error) {
-	var all []string
+	all := []sluice.UserKey{} // an empty audience is one, and lets nobody in
 	for after := ""; ; {
 		page, err := d.cfg.Ledger.AudiencePage(ctx, campaign, after, audiencePage)
 		if err != nil {
 			return 0, fmt.Errorf("admin: load the audience of %s: %w", campaign, err)
 		}
-		if all = append(all, page...); len(page) < audiencePage {
+		for _, user := range page {
+			all = append(all, sluice.UserKeyOf(user))
+		}
+		if len(page) < audiencePage {
 			break
 		}
 		after = page[len(page)-1]

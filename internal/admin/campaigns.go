@@ -9,6 +9,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,7 +67,10 @@ type CampaignsConfig struct {
 }
 
 // Campaigns is the desk of campaigns.
-type Campaigns struct{ cfg CampaignsConfig }
+type Campaigns struct {
+	cfg CampaignsConfig
+	mu  sync.Mutex // held over ledger and publisher, so that what is in force is what was written last
+}
 
 // NewCampaigns makes the desk.
 func NewCampaigns(cfg CampaignsConfig) *Campaigns {
@@ -88,6 +92,8 @@ func (d *Campaigns) Create(ctx context.Context, s sluice.CampaignSpec, a sluice.
 	if err := Validate(&s, now); err != nil {
 		return sluice.CampaignView{}, err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	c, err := d.cfg.Ledger.CreateCampaign(ctx, campaignOf(&s), a, now)
 	if err != nil {
 		return sluice.CampaignView{}, err
@@ -202,6 +208,8 @@ func matches(v *sluice.CampaignView, q *sluice.CampaignQuery) bool {
 func (d *Campaigns) Edit(
 	ctx context.Context, id string, p sluice.CampaignPatch, a sluice.Actor,
 ) (sluice.CampaignView, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for range maxEditTries {
 		c, err := d.cfg.Ledger.Campaign(ctx, id)
 		if err != nil {
@@ -247,6 +255,8 @@ func sameRules(a, b sluice.Campaign) bool {
 func (d *Campaigns) Command(
 	ctx context.Context, id string, cmd sluice.ControlCommand, a sluice.Actor,
 ) (sluice.CampaignView, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	now := d.now()
 	if cmd == sluice.CommandPublish {
 		c, err := d.cfg.Ledger.Campaign(ctx, id)
@@ -312,12 +322,8 @@ func specOf(c *sluice.Campaign) sluice.CampaignSpec {
 // is idempotent.
 func (d *Campaigns) Preheat(ctx context.Context, id string, a sluice.Actor) (sluice.Preheat, error) {
 	began := d.now()
-	c, err := d.cfg.Ledger.Campaign(ctx, id)
-	if err != nil {
-		return sluice.Preheat{}, unknown(err, id)
-	}
-	if err := d.cfg.Publisher.Publish(ctx, c); err != nil {
-		return sluice.Preheat{}, fmt.Errorf("admin: preheat %s: %w", id, err)
+	if err := d.publishAgain(ctx, id); err != nil {
+		return sluice.Preheat{}, err
 	}
 	v, err := d.Verify(ctx, id)
 	if err != nil {
@@ -328,6 +334,33 @@ func (d *Campaigns) Preheat(ctx context.Context, id string, a sluice.Actor) (slu
 	err = d.cfg.Noter.Note(ctx, a, "campaign.preheat", "campaign/"+id, nil,
 		map[string]any{"armed": armed, "ok": v.OK, "available": v.Available, "drift": v.Drift}, now)
 	return sluice.Preheat{Armed: armed, Verification: v, Took: now - began}, err
+}
+
+// publishAgain puts in force what the ledger has of a campaign.
+func (d *Campaigns) publishAgain(ctx context.Context, id string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c, err := d.cfg.Ledger.Campaign(ctx, id)
+	if err != nil {
+		return unknown(err, id)
+	}
+	if err := d.cfg.Publisher.Publish(ctx, c); err != nil {
+		return fmt.Errorf("admin: preheat %s: %w", id, err)
+	}
+	return nil
+}
+
+// Views gives every campaign, in the order of creation, with what admission says of it.
+func (d *Campaigns) Views(ctx context.Context) ([]sluice.CampaignView, error) {
+	all, err := d.cfg.Ledger.Campaigns(ctx)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]sluice.CampaignView, len(all))
+	for i, c := range all {
+		views[i] = d.view(c)
+	}
+	return views, nil
 }
 
 // Verify recomputes a campaign from its rows and compares with what admission says.

@@ -85,23 +85,21 @@ func (d *Keys) Load(ctx context.Context) error {
 	return nil
 }
 
-// Authenticate says whom a key stands for; false where it is unknown or revoked. It does no I/O. What is compared
-// are hashes, of which whoever guesses keys cannot choose a prefix, and the last step takes the same time
-// wherever they differ.
-func (d *Keys) Authenticate(key string) (sluice.APIKey, bool) {
-	hash := sha256.Sum256([]byte(key))
+// KeyByHash says whom the key with this SHA-256 stands for; ErrNotFound where it is unknown or revoked. It does
+// no I/O. Only hashes are compared, of which whoever guesses keys cannot choose a prefix; bootstrap keys in
+// constant time besides.
+func (d *Keys) KeyByHash(_ context.Context, hash [sha256.Size]byte) (sluice.APIKey, error) {
 	boot := 0
 	for i := range d.bootstrap {
 		boot |= subtle.ConstantTimeCompare(hash[:], d.bootstrap[i][:])
 	}
 	if boot == 1 {
-		return sluice.APIKey{ID: bootstrapID, Name: "bootstrap", Role: sluice.RoleAdmin, Hash: hash}, true
+		return sluice.APIKey{ID: bootstrapID, Name: "bootstrap", Role: sluice.RoleAdmin, Hash: hash}, nil
 	}
-	k, ok := (*d.known.Load())[hash]
-	if !ok || subtle.ConstantTimeCompare(hash[:], k.Hash[:]) != 1 {
-		return sluice.APIKey{}, false
+	if k, ok := (*d.known.Load())[hash]; ok {
+		return k, nil
 	}
-	return k, true
+	return sluice.APIKey{}, sluice.ErrNotFound
 }
 
 // List gives every key, revoked ones too, in the order of their making.

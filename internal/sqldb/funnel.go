@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -75,13 +76,16 @@ func (db *DB) Buckets(ctx context.Context, campaign string, from, until sluice.M
 	return all, nil
 }
 
+// replayed is how ReasonNone is kept: it counts recorded answers that were given again.
+const replayed = "replayed"
+
 // encodeBucket writes counts by the reasons' names and the histogram by its steps, so that a later version may insert
 // a reason and still read what was kept.
 func encodeBucket(b *sluice.Bucket) (counts, latency string, err error) {
 	byReason, byStep := map[string]int64{}, map[string]uint32{}
 	for r, n := range b.Counts {
 		if n != 0 {
-			byReason[sluice.Reason(r).String()] = n
+			byReason[cmp.Or(sluice.Reason(r).String(), replayed)] = n
 		}
 	}
 	for i, n := range b.Latency {
@@ -108,7 +112,7 @@ func decodeBucket(b *sluice.Bucket, counts, latency string) error {
 		}
 	}
 	for name, n := range byReason {
-		if r, ok := sluice.ParseReason(name); ok {
+		if r, ok := sluice.ParseReason(name); ok || name == replayed {
 			b.Counts[r] += n
 		}
 	}
