@@ -25,7 +25,8 @@ type admin struct {
 
 func newAdmin(cfg Config) *admin {
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: cfg.RootCAs}, Proxy: nil}
-	return &admin{base: strings.TrimSuffix(cfg.AdminURL, "/"), key: cfg.AdminKey, http: &http.Client{Transport: tr, Timeout: adminWait}}
+	client := &http.Client{Transport: tr, Timeout: adminWait}
+	return &admin{base: strings.TrimSuffix(cfg.AdminURL, "/"), key: cfg.AdminKey, http: client}
 }
 
 func (a *admin) close() { a.http.CloseIdleConnections() }
@@ -109,7 +110,8 @@ const unpaidWindow = 24 * 3600
 func (a *admin) createCampaign(ctx context.Context, cfg Config, now time.Time) (string, error) {
 	body := campaignBody{
 		Kind: cfg.Kind, Title: "load test " + strconv.FormatUint(cfg.Seed, 10), Total: cfg.Stock, PerUserLimit: cfg.Limit,
-		StartsAt: now.Add(-time.Second).UTC(), EndsAt: now.Add(time.Duration(cfg.Seconds)*time.Second + 24*time.Hour).UTC(), LoadTest: true,
+		StartsAt: now.Add(-time.Second).UTC(), LoadTest: true,
+		EndsAt: now.Add(time.Duration(cfg.Seconds)*time.Second + 24*time.Hour).UTC(),
 	}
 	if cfg.Kind == sluice.KindCoupon {
 		body.Coupon = &couponBody{Type: "amount_off", Value: 1000, MinSpend: 5000, Currency: "CNY", ValidDays: 7}

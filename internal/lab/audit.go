@@ -20,7 +20,7 @@ type Verdict struct {
 	OverLimit      int64    `json:"over_limit"`       // users who hold more than their limit
 	Drift          int64    `json:"drift"`            // as the server's own verify says
 	VerifyOK       bool     `json:"verify_ok"`        // the server's own verify
-	Unheard        int64    `json:"unheard"`          // live rows whose client got no answer: the request id finds them again
+	Unheard        int64    `json:"unheard"`          // live rows whose client got no answer
 	NoAnswer       int64    `json:"no_answer"`        // attempts without an answer that the lab understands
 	LeftOver       int64    `json:"left_over"`        // units that are free although somebody heard SOLD_OUT
 	Examples       []string `json:"examples"`         // of what is wrong
@@ -68,7 +68,10 @@ func audit(ctx context.Context, a *admin, s *shift, campaign string) (Verdict, e
 	if check.Available >= int64(s.cfg.Quantity) && s.heard(sluice.ReasonSoldOut) {
 		v.LeftOver = check.Available
 	}
-	v.OK = v.VerifyOK && v.Oversold == 0 && v.Lost == 0 && v.Double == 0 && v.Changed == 0 && v.OverLimit == 0 && v.Drift == 0
+	v.OK = v.VerifyOK
+	for _, f := range v.faults() {
+		v.OK = v.OK && f.n == 0
+	}
 	return v, nil
 }
 

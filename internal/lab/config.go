@@ -134,7 +134,8 @@ func (c Config) check() error {
 	need(c.Limit >= 1 && c.Limit <= sluice.MaxPerUserLimit, "limit", "must be 1 to 10,000")
 	need(c.Quantity >= 1 && c.Quantity <= c.Limit, "quantity", "must be 1 to the limit")
 	need(c.Kind == sluice.KindGoods || c.Kind == sluice.KindCoupon, "kind", "must be goods or coupon")
-	need(c.Kind != sluice.KindCoupon || c.Quantity <= sluice.MaxCouponQuantity, "quantity", "must be at most 100 for coupons")
+	need(c.Kind != sluice.KindCoupon || c.Quantity <= sluice.MaxCouponQuantity, "quantity",
+		"must be at most 100 for coupons")
 	need(c.Retry >= 0 && c.Retry <= 1, "retry", "must be 0 to 1")
 	need(c.Shape == ShapeBurst || c.Shape == ShapeRamp || c.Shape == ShapeFlat, "shape", "must be burst, ramp or flat")
 	need(c.Connections >= 1 && c.Connections <= MaxConnections, "connections", "must be 1 to 60,000")

@@ -24,8 +24,8 @@ type arrival struct {
 	buyer uint32
 }
 
-// crowd is everything that is decided before the start: the schedule, and every byte that will be sent. All requests have
-// one length, so that a buyer's is found without an index.
+// crowd is everything that is decided before the start: the schedule, and every byte that will be sent. All requests
+// have one length, so that a buyer's is found without an index.
 type crowd struct {
 	arrivals []arrival // in order of at
 	requests []byte    // stride bytes a buyer
@@ -73,8 +73,8 @@ func newCrowd(cfg Config, campaign string, now time.Time) (*crowd, error) {
 	return c, nil
 }
 
-// draw fills the schedule. A second click follows its first by up to a second (and no longer than the schedule), like an
-// impatient thumb, so that it may meet the first one still under way.
+// draw fills the schedule. A second click follows its first by up to a second (and no longer than the schedule), like
+// an impatient thumb, so that it may meet the first one still under way.
 func (c *crowd) draw(cfg Config) {
 	rng := rand.New(rand.NewPCG(cfg.Seed, 0x51c1ce))
 	span := cfg.Seconds * 1e6
@@ -102,7 +102,8 @@ func (c *crowd) draw(cfg Config) {
 	})
 }
 
-// build writes every buyer's request, with a token that outlives the run and a request id chosen here, before the first try.
+// build writes every buyer's request, with a token that outlives the run and a request id chosen here, before the
+// first try.
 func (c *crowd) build(cfg Config, campaign string, now time.Time) {
 	head := "POST " + c.target.base + "/v1/campaigns/" + campaign + "/claims HTTP/1.1\r\nHost: " + c.target.host +
 		"\r\nContent-Type: application/json\r\nAuthorization: Bearer "

@@ -139,7 +139,8 @@ func (f *fake) claim(c *fasthttp.RequestCtx, user, rid string, q int64) {
 		f.rows = append(f.rows, row)
 	}
 	if f.fault == generous {
-		f.rows = append(f.rows, fakeRow{sluice.NewClaimID("fake", user, sluice.SourceClaim, "").String(), user, "other-" + rid, q, "confirmed"})
+		second := sluice.NewClaimID("fake", user, sluice.SourceClaim, "").String()
+		f.rows = append(f.rows, fakeRow{second, user, "other-" + rid, q, "confirmed"})
 		f.left -= q
 	}
 	if f.fault == mute && f.n%7 == 0 {

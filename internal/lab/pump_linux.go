@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// loop is the client on Linux: one thread, one epoll, a share of the connections and of the arrivals. One request costs it
-// one write, one read and a part of an epoll_wait; nothing is allocated and no goroutine is switched, since the client
-// has to share the processors with the server that it measures.
+// loop is the client on Linux: one thread, one epoll, a share of the connections and of the arrivals. One request
+// costs it one write, one read and a part of an epoll_wait; nothing is allocated and no goroutine is switched, since
+// the client has to share the processors with the server that it measures.
 type loop struct {
 	s     *shift
 	t     *tally
@@ -54,7 +54,10 @@ func newPump(s *shift, who int) pump {
 	if s.crowd.target.tls {
 		return newNetPump(s, who)
 	}
-	return &loop{s: s, t: &s.tallies[who], who: who, ep: -1, timer: -1, next: who, step: len(s.tallies), buf: make([]byte, maxResponse)}
+	return &loop{
+		s: s, t: &s.tallies[who], who: who, ep: -1, timer: -1, next: who, step: len(s.tallies),
+		buf: make([]byte, maxResponse),
+	}
 }
 
 // connect opens the worker's connections side by side and waits for all of them.

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Result is one run. Its JSON is stable: fields are added, never renamed. Speed and Latency are nil where the verdict is
-// not OK: a run that breaks its word has no speed.
+// Result is one run. Its JSON is stable: fields are added, never renamed. Speed and Latency are nil where the verdict
+// is not OK: a run that breaks its word has no speed.
 type Result struct {
 	Started time.Time `json:"started"`
 	Setup   Setup     `json:"setup"`
@@ -152,7 +152,8 @@ func round(v float64, digits int) float64 {
 
 func newSetup(cfg Config, campaign string, claims int) Setup {
 	return Setup{
-		URL: cfg.URL, Campaign: campaign, Kind: cfg.Kind, Buyers: cfg.Buyers, Claims: claims, Stock: cfg.Stock, Limit: cfg.Limit,
+		URL: cfg.URL, Campaign: campaign, Kind: cfg.Kind, Buyers: cfg.Buyers, Claims: claims, Stock: cfg.Stock,
+		Limit:    cfg.Limit,
 		Quantity: cfg.Quantity, Seconds: cfg.Seconds, Shape: cfg.Shape, Retry: cfg.Retry, Page: cfg.Page,
 		Connections: cfg.Connections, Seed: cfg.Seed, CPUs: runtime.NumCPU(), Go: runtime.Version(),
 	}

@@ -125,8 +125,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// The same seed draws the same crowd, and a latency counts from the schedule: with one connection and a server that takes
-// 2 ms, the last of 100 buyers waits for the 99 before.
+// The same seed draws the same crowd, and a latency counts from the schedule: with one connection and a server that
+// takes 2 ms, the last of 100 buyers waits for the 99 before.
 func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	t.Parallel()
 	f := newFake(t, honest)

@@ -28,7 +28,8 @@ var (
 	valClose   = []byte("close")
 )
 
-// parseAnswer reads one response from the start of b. more says that b does not hold all of it yet. It allocates nothing.
+// parseAnswer reads one response from the start of b. more says that b does not hold all of it yet. It allocates
+// nothing.
 func parseAnswer(b []byte) (a answer, more bool, err error) {
 	end := bytes.Index(b, crlf2)
 	if end < 0 {
@@ -127,8 +128,8 @@ var (
 	fieldReplayed = []byte(`"replayed":true`)
 )
 
-// readDecision takes what the audit needs from the body of an answer: no JSON decoder, since the client must not be what is
-// measured. A body without a known code gives codeOther.
+// readDecision takes what the audit needs from the body of an answer: no JSON decoder, since the client must not be
+// what is measured. A body without a known code gives codeOther.
 func readDecision(body []byte, r *record) {
 	r.code = codeOther
 	if v := field(body, fieldCode); v != nil {
