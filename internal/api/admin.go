@@ -22,7 +22,6 @@ type AdminConfig struct {
 	Level          *slog.LevelVar // what GET and PUT /v1/admin/log-level show and change; nil: there is no such route
 	TLS            *tls.Config    // nil: plain HTTP
 	TrustedProxies []netip.Prefix
-	Version        string // of the build, for the API's description
 }
 
 // AdminDeps are what the operators' listener stands on. The routes of a noun whose port is nil are not registered.
@@ -82,7 +81,7 @@ func (a *Admin) registerNouns(api huma.API) {
 }
 
 func (a *Admin) newAPI() huma.API {
-	config := huma.DefaultConfig("Sluice operators' API", a.cfg.Version)
+	config := huma.DefaultConfig("Sluice operators' API", "1")
 	config.CreateHooks = nil // no $schema in answers
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.Formats = map[string]huma.Format{"application/json": strictFormat(), "json": strictFormat()}

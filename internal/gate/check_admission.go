@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/sluice-sale/sluice"
+import (
+	"strings"
+
+	"github.com/sluice-sale/sluice"
+)
 
 // checkAdmission asks for the units. It always answers.
 func (g *Gate) checkAdmission(w *walk) bool {
@@ -13,8 +17,10 @@ func (g *Gate) checkAdmission(w *walk) bool {
 		w.hasID = true
 	}
 	w.decision = g.admitter.Admit(w.ctx, sluice.Claim{
-		ID: w.id, Campaign: w.entry.campaign.ID, User: w.token.identity.User, RequestID: w.req.RequestID,
-		Quantity: w.quantity, Source: sluice.SourceClaim, At: w.now,
+		ID: w.id, Campaign: w.entry.campaign.ID, User: w.token.identity.User,
+		// Admission may go on with the claim after this call has run out of time, and the request's buffers with it.
+		RequestID: strings.Clone(w.req.RequestID),
+		Quantity:  w.quantity, Source: sluice.SourceClaim, At: w.now,
 	})
 	return true
 }
