@@ -75,7 +75,7 @@ func (s *snapshot) claims(each func([]sluice.ClaimRow) error) error {
 	}
 	batch := make([]sluice.ClaimRow, 0, loadBatch)
 	err := s.scan(`SELECT claim_id, quantity, live_units, limit_units, rejected FROM `+table+` WHERE seq BETWEEN ? AND ? ORDER BY seq`,
-		func(row []driver.Value) error {
+		s.campaign.No, func(row []driver.Value) error {
 			id := claimIDOf(row[0])
 			live, limit := int32(intOf(row[2])), int32(intOf(row[3]))
 			if n := len(batch); n > 0 && batch[n-1].ID == id { // the coupons of one claim lie side by side
@@ -109,12 +109,21 @@ func (s *snapshot) hand(batch []sluice.ClaimRow, each func([]sluice.ClaimRow) er
 	return each(batch)
 }
 
-// scan reads the rows of the campaign with a query whose two arguments are the bounds of seq.
-func (s *snapshot) scan(query string, each func(row []driver.Value) error) error {
-	lo, hi := seqRange(s.campaign.No)
-	rows, err := s.conn.QueryContext(s.ctx, query, []driver.NamedValue{{Ordinal: 1, Value: lo}, {Ordinal: 2, Value: hi}})
+// scan reads the rows of a campaign with a query whose two arguments are the bounds of seq.
+func (s *snapshot) scan(query string, no int64, each func(row []driver.Value) error) error {
+	lo, hi := seqRange(no)
+	return s.query(query, each, lo, hi)
+}
+
+// query runs a query on the snapshot; the values of a row are valid only inside each.
+func (s *snapshot) query(query string, each func(row []driver.Value) error, args ...driver.Value) error {
+	named := make([]driver.NamedValue, len(args))
+	for i, a := range args {
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
+	}
+	rows, err := s.conn.QueryContext(s.ctx, query, named)
 	if err != nil {
-		return translate(err, "scan")
+		return translate(err, "query")
 	}
 	return drain(rows, each)
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/pressly/goose/v3"
 	_ "modernc.org/sqlite" // the driver "sqlite"
@@ -37,6 +38,7 @@ type Config struct {
 	Readers    int          // connections for reads; default 4
 	MaxWaiting int          // writes that may wait; more are refused with ErrUnavailable; default 65,536
 	OnBatch    func(BatchStats)
+	Now        func() time.Time // default: time.Now
 }
 
 // BatchStats describes one committed (or failed) transaction of the writer.
@@ -65,6 +67,9 @@ type DB struct {
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	cfg.CacheMB = orDefault(cfg.CacheMB, 256)
 	cfg.Readers = orDefault(cfg.Readers, 4)

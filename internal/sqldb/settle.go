@@ -237,7 +237,7 @@ func (s *settlement) insert(c *sluice.Claim) (bool, error) {
 	if s.group {
 		query = insertOrderGroup
 	}
-	st, err := s.hot.stmt(query, 16)
+	st, err := s.hot.stmt(query, 15)
 	if err != nil {
 		return false, err
 	}
@@ -248,7 +248,7 @@ func (s *settlement) insert(c *sluice.Claim) (bool, error) {
 	}
 	lo, hi := claimRange(c.ID)
 	n, err := s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source), int64(c.Quantity),
-		o.AmountMinor, string(o.State), o.LiveUnits, int64(c.At), int64(o.DueAt), paid, lo[:], hi[:], s.limit)
+		o.AmountMinor, string(o.State), int64(c.At), int64(o.DueAt), paid, lo[:], hi[:], s.limit)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -287,17 +287,18 @@ func claimRange(id sluice.ClaimID) (lo, hi sluice.ClaimID) {
 	return lo, hi
 }
 
-// The limit is part of the insert, so that a claim is one statement where all is well: the range of the user's claims
-// lies on the page that the insert changes anyway.
+// The limit is part of the insert, so that a claim is one statement where all is well: the range of the user's claims lies
+// on the page that the insert changes anyway. Where the limit is passed, limit_units comes to NULL, and the row is ignored like one that
+// is there already. It is no SELECT ... WHERE, since SQLite copies what a table is given from itself to a temporary one first.
 const (
-	usedInOrders  = `(SELECT COALESCE(SUM(limit_units), 0) FROM orders WHERE claim_id BETWEEN ?14 AND ?15 AND limit_no = ?3 AND user_id = ?4)`
-	usedInCoupons = `(SELECT COALESCE(SUM(limit_units), 0) FROM coupons WHERE claim_id BETWEEN ?14 AND ?15 AND limit_no = ?3 AND user_id = ?4)`
+	usedInOrders  = `(SELECT COALESCE(SUM(limit_units), 0) FROM orders WHERE claim_id BETWEEN ?13 AND ?14 AND limit_no = ?3 AND user_id = ?4)`
+	usedInCoupons = `(SELECT COALESCE(SUM(limit_units), 0) FROM coupons WHERE claim_id BETWEEN ?13 AND ?14 AND limit_no = ?3 AND user_id = ?4)`
 
-	insertOrderInto = `INSERT INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
-		live_units, limit_units, created_ms, due_ms, paid_ms)
-		SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10, ?11, ?12, ?13 WHERE `
-	insertOrder      = insertOrderInto + usedInOrders + ` + ?7 <= ?16 ON CONFLICT (claim_id) DO NOTHING`
-	insertOrderGroup = insertOrderInto + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?16 ON CONFLICT (claim_id) DO NOTHING`
+	insertOrderInto = `INSERT OR IGNORE INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
+		live_units, created_ms, due_ms, paid_ms, limit_units)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?7, ?10, ?11, ?12, CASE WHEN `
+	insertOrder      = insertOrderInto + usedInOrders + ` + ?7 <= ?15 THEN ?7 END)`
+	insertOrderGroup = insertOrderInto + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?15 THEN ?7 END)`
 
 	rejectOrder = `INSERT INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
 		live_units, limit_units, created_ms, due_ms, rejected) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 'rejected', 0, 0, ?8, 0, ?9)`

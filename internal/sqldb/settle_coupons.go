@@ -10,12 +10,12 @@ import (
 
 // The parameters of the user's range have the same numbers as in insertOrder, since the sums are shared.
 const (
-	insertCouponInto = `INSERT INTO coupons (seq, claim_id, limit_no, user_id, request_id, source, quantity, n, code,
-		created_ms, valid_from_ms, valid_until_ms, state, live_units, limit_units) `
-	insertCouponSelect = insertCouponInto + `SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'issued', 1, 1 WHERE `
-	insertCoupon       = insertCouponSelect + usedInCoupons + ` + ?7 <= ?13 ON CONFLICT (claim_id, n) DO NOTHING`
-	insertCouponGroup  = insertCouponSelect + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?13 ON CONFLICT (claim_id, n) DO NOTHING`
-	insertCouponMore   = insertCouponInto + `VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'issued', 1, 1)`
+	insertCouponInto = ` INTO coupons (seq, claim_id, limit_no, user_id, request_id, source, quantity, n, code,
+		created_ms, valid_from_ms, valid_until_ms, state, live_units, limit_units)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'issued', 1, `
+	insertCoupon      = `INSERT OR IGNORE` + insertCouponInto + `CASE WHEN ` + usedInCoupons + ` + ?7 <= ?15 THEN 1 END)`
+	insertCouponGroup = `INSERT OR IGNORE` + insertCouponInto + `CASE WHEN ` + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?15 THEN 1 END)`
+	insertCouponMore  = `INSERT` + insertCouponInto + `1)`
 
 	rejectCoupon = `INSERT INTO coupons (seq, claim_id, limit_no, user_id, request_id, source, quantity, n, code, state,
 		live_units, limit_units, created_ms, valid_from_ms, valid_until_ms, rejected)
@@ -32,7 +32,7 @@ func (s *settlement) insertCoupons(c *sluice.Claim) (bool, error) {
 	lo, hi := claimRange(c.ID)
 	for n, code := range c.CouponCodes {
 		query, args := first, []driver.Value{s.seq() + int64(n), c.ID[:], s.limitNo, c.User, nullText(c.RequestID),
-			int64(c.Source), int64(c.Quantity), int64(n), code, int64(c.At), int64(from), int64(until), s.limit, lo[:], hi[:]}
+			int64(c.Source), int64(c.Quantity), int64(n), code, int64(c.At), int64(from), int64(until), lo[:], hi[:], s.limit}
 		if n > 0 {
 			query, args = insertCouponMore, args[:12]
 		}

@@ -1,0 +1,133 @@
+package sqldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-sale/sluice"
+)
+
+const adjustmentColumns = `a.change_id, c.id, a.delta, a.applied, a.total, a.revision, a.at_ms
+	FROM adjustments a JOIN campaigns c ON c.no = a.campaign_no`
+
+func scanAdjustment(row scanner) (a sluice.Adjustment, err error) {
+	err = row.Scan(&a.ChangeID, &a.Campaign, &a.Asked, &a.Applied, &a.Total, &a.Revision, &a.At)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = sluice.ErrNotFound
+	}
+	return a, err
+}
+
+// Adjustment reads what a change id did; ErrNotFound where it was never used.
+func (db *DB) Adjustment(ctx context.Context, changeID string) (sluice.Adjustment, error) {
+	a, err := scanAdjustment(db.rdb.QueryRowContext(ctx, `SELECT `+adjustmentColumns+` WHERE a.change_id = ?`, changeID))
+	if err != nil {
+		return a, readFailed(err, "adjustment "+changeID)
+	}
+	return a, nil
+}
+
+// Adjustments lists a campaign's adjustments in the order of their revisions.
+func (db *DB) Adjustments(ctx context.Context, campaignID string) ([]sluice.Adjustment, error) {
+	rows, err := db.rdb.QueryContext(ctx, `SELECT `+adjustmentColumns+` WHERE c.id = ? ORDER BY a.revision`, campaignID)
+	if err != nil {
+		return nil, readFailed(err, "adjustments of "+campaignID)
+	}
+	defer func() { _ = rows.Close() }()
+	var list []sluice.Adjustment
+	for rows.Next() {
+		a, err := scanAdjustment(rows)
+		if err != nil {
+			return nil, readFailed(err, "adjustments of "+campaignID)
+		}
+		list = append(list, a)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, readFailed(err, "adjustments of "+campaignID)
+	}
+	return list, nil
+}
+
+// RecordAdjustment changes a campaign's total and writes down the change id, once: a change id that is known answers what
+// it did then; under another delta or for another campaign it is an ErrConflict Fault CHANGE_ID_REUSED.
+//
+// An increase applies what was asked. For a decrease the caller has taken -a.Applied units from the permit before; where they are not
+// free in the ledger nothing is written and the answer is an ErrConflict Fault STOCK_TAKEN. The permit hears of an increase after
+// the commit. ErrUnavailable: nothing was done. ErrUncertain: repeat it under the same change id.
+func (db *DB) RecordAdjustment(ctx context.Context, a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment, error) {
+	if a.Asked == 0 || a.Asked < 0 && (a.Applied > 0 || a.Applied < a.Asked) {
+		return a, sluice.Invalid(sluice.FieldFault{Field: "delta", Detail: "cannot be applied as it stands"})
+	}
+	if a.Asked > 0 {
+		a.Applied = a.Asked
+	}
+	var done sluice.Adjustment
+	err := db.write(ctx, laneUrgent, func(t *tx) (err error) {
+		done, err = t.adjust(a, actor)
+		return err
+	})
+	if err != nil {
+		return a, fmt.Errorf("sqldb: adjustment %s of %s: %w", a.ChangeID, a.Campaign, err)
+	}
+	return done, nil
+}
+
+func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment, error) {
+	s, err := t.stmt(`SELECT ` + adjustmentColumns + ` WHERE a.change_id = ?`)
+	if err != nil {
+		return a, err
+	}
+	was, err := scanAdjustment(s.QueryRowContext(t.ctx, a.ChangeID))
+	switch {
+	case err == nil && was.Campaign == a.Campaign && was.Asked == a.Asked:
+		return was, nil
+	case err == nil:
+		return a, sluice.NewFault(sluice.ErrConflict, "CHANGE_ID_REUSED", "the change id stands for another adjustment")
+	case !errors.Is(err, sluice.ErrNotFound):
+		return a, err
+	}
+	c, err := t.campaign(a.Campaign)
+	if err != nil {
+		return a, err
+	}
+	if c.Stock.Total+a.Applied > sluice.MaxTotal {
+		return a, sluice.NewFault(sluice.ErrInvalid, "TOTAL_TOO_LARGE", fmt.Sprintf("the total would pass %d", sluice.MaxTotal))
+	}
+	before := c
+	c.Stock.Total += a.Applied
+	c.Revision++
+	a.Total, a.Revision, c.UpdatedAt = c.Stock.Total, c.Revision, a.At
+	n, err := t.exec(`UPDATE campaigns SET total = total + ?1, revision = revision + 1, updated_ms = ?2
+		WHERE no = ?3 AND held + sold <= total + ?1`, a.Applied, a.At, c.No)
+	if err != nil {
+		return a, err
+	}
+	if n == 0 {
+		return a, sluice.NewFault(sluice.ErrConflict, "STOCK_TAKEN", "the units are held or sold")
+	}
+	if _, err = t.exec(`INSERT INTO adjustments (change_id, campaign_no, delta, applied, total, revision, state, at_ms)
+		VALUES (?, ?, ?, ?, ?, ?, 'done', ?)`, a.ChangeID, c.No, a.Asked, a.Applied, a.Total, a.Revision, a.At); err != nil {
+		return a, err
+	}
+	t.touch(c.ID)
+	if a.Applied > 0 {
+		t.permits = append(t.permits, sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: c.ID, Units: a.Applied})
+	}
+	if err := t.event(a.At, "campaign.adjusted", c.No, c.ID, adjustmentEvent(a)); err != nil {
+		return a, err
+	}
+	return a, t.audit(a.At, actor, "campaign.adjust", "campaign/"+c.ID, auditView(&before), auditView(&c))
+}
+
+func adjustmentEvent(a sluice.Adjustment) any {
+	return struct {
+		Campaign string `json:"campaign_id"`
+		ChangeID string `json:"change_id"`
+		Asked    int64  `json:"asked"`
+		Applied  int64  `json:"applied"`
+		Total    int64  `json:"total"`
+		Revision int64  `json:"revision"`
+	}{a.Campaign, a.ChangeID, a.Asked, a.Applied, a.Total, a.Revision}
+}

@@ -1,0 +1,105 @@
+package sqldb_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/sqldb"
+)
+
+// benchLedger opens a ledger with a campaign that holds so many claims already. A ledger of more than a few is kept
+// under SLUICE_BENCH_DIR between runs, since filling it takes longer than measuring.
+func benchLedger(b *testing.B, rows int) (*sqldb.DB, *crowd) {
+	b.Helper()
+	dir := b.TempDir()
+	if keep := os.Getenv("SLUICE_BENCH_DIR"); keep != "" && rows > 0 {
+		dir = filepath.Join(keep, strconv.Itoa(rows))
+	}
+	db := openAt(b, sqldb.Config{Path: filepath.Join(dir, "ledger.db")})
+	_, err := db.Campaign(b.Context(), "bench")
+	if errors.Is(err, sluice.ErrNotFound) {
+		create(b, db, sluice.Campaign{ID: "bench", Stock: sluice.Stock{Total: sluice.MaxTotal}, Goods: sluice.Goods{PriceMinor: 9900}})
+	} else if err != nil {
+		b.Fatal(err)
+	}
+	c, err := db.Campaign(b.Context(), "bench")
+	if err != nil {
+		b.Fatal(err)
+	}
+	crowd := &crowd{n: int(c.Stock.Held)}
+	for crowd.n < rows {
+		if _, err := db.Settle(b.Context(), crowd.next(1024)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return db, crowd
+}
+
+// crowd makes claims of ever new users.
+type crowd struct{ n int }
+
+func (c *crowd) next(batch int) []sluice.Claim {
+	claims := make([]sluice.Claim, batch)
+	for i := range claims {
+		c.n++
+		user, request := fmt.Sprintf("user-%08d", c.n), fmt.Sprintf("req-%016x", c.n)
+		claims[i] = sluice.Claim{ID: sluice.NewClaimID("bench", user, sluice.SourceClaim, request), Campaign: "bench", User: user,
+			RequestID: request, Quantity: 1, At: sluice.Millis(1_800_000_000_000 + c.n/50)}
+	}
+	return claims
+}
+
+// BenchmarkSettle measures the writer alone: the claims are made before, nothing but the ledger runs.
+func BenchmarkSettle(b *testing.B) {
+	rows, _ := strconv.Atoi(os.Getenv("SLUICE_BENCH_ROWS"))
+	for _, batch := range []int{512, 1024} {
+		b.Run(fmt.Sprintf("rows=%d/batch=%d", rows, batch), func(b *testing.B) {
+			db, crowd := benchLedger(b, rows)
+			settle(b, db, crowd, batch)
+		})
+	}
+}
+
+// BenchmarkOneTransactionPerClaim is the baseline of BenchmarkSettle: the same store, each claim with a commit of its own.
+func BenchmarkOneTransactionPerClaim(b *testing.B) {
+	db, crowd := benchLedger(b, 0)
+	settle(b, db, crowd, 1)
+}
+
+func settle(b *testing.B, db *sqldb.DB, crowd *crowd, batch int) {
+	b.ReportAllocs()
+	claims, cpu := 0, time.Duration(0)
+	for b.Loop() {
+		b.StopTimer()
+		next := crowd.next(batch)
+		before := cpuTime()
+		b.StartTimer()
+		out, err := db.Settle(b.Context(), next)
+		if err != nil {
+			b.Fatal(err)
+		}
+		cpu += cpuTime() - before
+		for _, o := range out {
+			if o.Reason != sluice.ReasonConfirmed || o.Replayed {
+				b.Fatalf("a claim came to %v", o)
+			}
+		}
+		claims += batch
+	}
+	b.ReportMetric(float64(claims)/b.Elapsed().Seconds(), "claims/s")
+	b.ReportMetric(float64(cpu.Nanoseconds())/1000/float64(claims), "cpu-us/claim")
+}
+
+// cpuTime is what the process used so far: unlike the wall clock it says the same on a busy machine.
+func cpuTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
