@@ -32,14 +32,9 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 			return Result{}, err
 		}
 	}
-	cfg.Stage(fmt.Sprintf("signing %d tokens, drawing the schedule (seed %d)", cfg.Buyers, cfg.Seed))
-	crowd, err := newCrowd(cfg, campaign, started)
+	s, err := newShift(cfg, campaign, started)
 	if err != nil {
 		return Result{}, err
-	}
-	s := &shift{
-		cfg: cfg, crowd: crowd, records: make([]record, len(crowd.arrivals)),
-		tallies: make([]tally, cfg.Workers), busy: make([]float64, cfg.Workers),
 	}
 	before := ops.metrics(ctx)
 	cost, err := s.work(ctx)
@@ -68,6 +63,43 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	return r, nil
 }
 
+// Measure sends the crowd at a server that has no ledger to audit, such as one that answers every request with a constant:
+// what this client can measure at all. Only URL, JWTSecret and Campaign of cfg's addresses are used; the result has no
+// verdict.
+func Measure(ctx context.Context, cfg Config) (Result, error) {
+	cfg = cfg.withDefaults()
+	cfg.AdminURL, cfg.AdminKey = "none", "none"
+	if err := cfg.check(); err != nil {
+		return Result{}, err
+	}
+	started := time.Now()
+	s, err := newShift(cfg, cfg.Campaign, started)
+	if err != nil {
+		return Result{}, err
+	}
+	cost, err := s.work(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{
+		Started: started.UTC(), Setup: newSetup(cfg, cfg.Campaign, len(s.records)), Funnel: s.funnel(), Speed: s.speed(),
+		Latency: s.latency(), Series: s.series(), Server: cost.server, Client: cost.client, Samples: s.samples.list,
+	}, nil
+}
+
+// newShift draws the crowd for campaign.
+func newShift(cfg Config, campaign string, now time.Time) (*shift, error) {
+	cfg.Stage(fmt.Sprintf("signing %s tokens, drawing the schedule (seed %d)", Thousands(int64(cfg.Buyers)), cfg.Seed))
+	crowd, err := newCrowd(cfg, campaign, now)
+	if err != nil {
+		return nil, err
+	}
+	return &shift{
+		cfg: cfg, crowd: crowd, records: make([]record, len(crowd.arrivals)),
+		tallies: make([]tally, cfg.Workers), busy: make([]float64, cfg.Workers),
+	}, nil
+}
+
 // cost is what the crowd's work took.
 type cost struct {
 	server Server
@@ -81,7 +113,7 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 		pumps[i] = newPump(s, i)
 		defer pumps[i].close()
 	}
-	s.cfg.Stage(fmt.Sprintf("opening %d connections", s.cfg.Connections))
+	s.cfg.Stage(fmt.Sprintf("opening %s connections", Thousands(int64(s.cfg.Connections))))
 	for _, p := range pumps {
 		if err := p.connect(ctx); err != nil {
 			return c, err

@@ -173,7 +173,7 @@ func (t *text) cost(r Result) {
 	s, c := r.Server, r.Client
 	if s.CPU > 0 {
 		words := fmt.Sprintf("%.2f s of CPU, %.2f processors", s.CPU, s.Cores)
-		if s.CPUPerClaim > 0 {
+		if s.CPUPerClaim > 0 && r.Verdict.OK {
 			words += fmt.Sprintf(", %.1f µs a claim", s.CPUPerClaim)
 		}
 		t.line("    server   %s", words)
@@ -189,7 +189,7 @@ func (t *text) cost(r Result) {
 		t.line("    %s", t.paint.of("bad", "the ledger lies on a file system in memory: an fsync costs nothing there"))
 	}
 	if c.CPU > 0 {
-		t.line("    client   %.2f s of CPU, %.2f processors, %d event loops", c.CPU, c.Cores, c.Loops)
+		t.line("    client   %.2f s of CPU, %.2f processors", c.CPU, c.Cores)
 	}
 	says := c.Says
 	if c.Limit {
@@ -215,7 +215,7 @@ func (t *text) audit(r Result) {
 		words string
 	}{
 		{v.NoAnswer, "attempts ended without an answer"},
-		{v.Unheard, "claims are in the ledger though their client heard no answer: the request id finds them again"},
+		{v.Unheard, "of the claims in the ledger have a client that heard no answer: its request id finds them"},
 		{v.LeftOver, "units are free although somebody heard SOLD_OUT"},
 	} {
 		if n.n > 0 {
