@@ -21,7 +21,6 @@ type Campaign struct {
 	Total         int64                `json:"total"`
 	Available     int64                `json:"available"`
 	PerUserLimit  int                  `json:"per_user_limit"`
-	LimitGroup    string               `json:"limit_group"`
 	StartsAt      time.Time            `json:"starts_at"`
 	EndsAt        time.Time            `json:"ends_at"`
 	SoldOutAt     *time.Time           `json:"sold_out_at"`     // when the last unit went
@@ -29,6 +28,14 @@ type Campaign struct {
 	NextReleaseAt *time.Time           `json:"next_release_at"` // when the first of them falls due
 	Goods         *Goods               `json:"goods"`
 	Coupon        *CouponTerms         `json:"coupon"`
+	Protection    Protection           `json:"protection"`
+	LoginURL      string               `json:"login_url"` // of the shop: where buyers sign in
+	PayURL        string               `json:"pay_url"`   // of the shop: where buyers pay
+}
+
+// Protection says what a claim needs besides a token.
+type Protection struct {
+	Pass sluice.PassMode `json:"pass"`
 }
 
 // Goods are the terms of a goods campaign. Prices are in minor units of Currency.
@@ -49,7 +56,6 @@ type CouponTerms struct {
 	ValidDays        int64             `json:"valid_days"`
 	ValidFrom        *time.Time        `json:"valid_from"`
 	ValidUntil       *time.Time        `json:"valid_until"`
-	MerchantIDs      []string          `json:"merchant_ids"`
 }
 
 // Campaign gives one campaign. The answer may be a second old. sluice.ErrNotFound: there is none.

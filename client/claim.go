@@ -221,7 +221,7 @@ func (c *Client) post(ctx context.Context, campaign string, opts ClaimOptions) (
 // decision reads the answer to a claim. A server may be set to give refusals an HTTP status of their own: what is JSON,
 // has a code and is no problem is a decision, whatever the status.
 func decision(r *reply) (*Claim, error) {
-	if r.json() && r.status < 500 {
+	if r.is("application/json") && r.status < 500 {
 		var claim Claim
 		err := json.Unmarshal(r.body, &claim)
 		switch {
@@ -250,8 +250,8 @@ func (c *Client) FindClaim(ctx context.Context, campaign, requestID string) (*Cl
 func (c *Client) findOnce(ctx context.Context, campaign, requestID string) (*Claim, error) {
 	var list claimList
 	_, err := c.once(ctx, findCall(campaign, requestID), &list)
-	if p := (*Problem)(nil); errors.As(err, &p) && p.Status == http.StatusNotFound && p.Body == nil {
-		// Something on the way answered, not Sluice: this says nothing of the claim.
+	if p := (*Problem)(nil); errors.As(err, &p) && p.Status == http.StatusNotFound && p.foreign {
+		// This says nothing of the claim.
 		return nil, fmt.Errorf("client: a 404 that is not of Sluice (%s): %w", p.Error(), sluice.ErrUncertain)
 	}
 	if err != nil {

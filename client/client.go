@@ -181,7 +181,7 @@ func (c *Client) once(ctx context.Context, k call, v any) (wait time.Duration, e
 		p := problemOf(r)
 		return p.RetryAfter, p
 	}
-	if !r.json() {
+	if !r.is("application/json") {
 		return 0, fmt.Errorf("client: %s %s: %w: the answer is not JSON", k.method, k.path, sluice.ErrUncertain)
 	}
 	if err := json.Unmarshal(r.body, v); err != nil {
@@ -190,10 +190,10 @@ func (c *Client) once(ctx context.Context, k call, v any) (wait time.Duration, e
 	return 0, nil
 }
 
-// json says whether the body is JSON that is not a problem.
-func (r *reply) json() bool {
+// is says whether the body is of that media type.
+func (r *reply) is(mediaType string) bool {
 	t, _, err := mime.ParseMediaType(r.header.Get("Content-Type"))
-	return err == nil && t == "application/json"
+	return err == nil && t == mediaType
 }
 
 // transient says whether the same call may bring another answer later.

@@ -88,7 +88,7 @@ func ExampleClient_MyOrders() {
 			fmt.Println(err)
 			return
 		}
-		paid, err := buyer.PayOrder(ctx, order.ID, "pay-"+order.ID)
+		paid, err := buyer.PayOrder(ctx, order.ID)
 		fmt.Println(order.State, order.AmountMinor, order.Currency, "->", paid.State, err)
 	}
 	// Output: unpaid 9900 CNY -> paid <nil>

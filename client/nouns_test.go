@@ -72,17 +72,23 @@ func TestReadsAreRepeated(t *testing.T) {
 	bubble(t, func(t *testing.T, _ *fakeserver.Server, c *client.Client) {
 		for _, tt := range []struct {
 			status, tries int
-			body          string
+			media, body   string
 			kind          error
 		}{
-			{502, 4, "<h1>", sluice.ErrUncertain}, {404, 1, `{"code":"NOT_FOUND"}`, sluice.ErrNotFound},
-			{429, 4, `{}`, sluice.ErrUnavailable}, {200, 4, "<h1>", sluice.ErrUncertain},
-			{503, 4, `{"code":"BUSY","retry_after_ms":5}`, sluice.ErrUnavailable},
+			{502, 4, "text/html", "<h1>", sluice.ErrUncertain},
+			{503, 4, "text/html", "<h1>", sluice.ErrUncertain},
+			{503, 4, "application/json", `{"code":"proxy"}`, sluice.ErrUncertain},
+			{503, 4, "application/problem+json", `{"code":"UNAVAILABLE"}`, sluice.ErrUncertain},
+			{503, 4, "application/problem+json", `{"code":"BUSY","retry_after_ms":5}`, sluice.ErrUnavailable},
+			{404, 1, "application/problem+json", `{"code":"NOT_FOUND"}`, sluice.ErrNotFound},
+			{429, 4, "text/html", "<h1>", sluice.ErrUnavailable},
+			{200, 4, "text/html", "<h1>", sluice.ErrUncertain},
+			{200, 4, "application/json", `{"id":`, sluice.ErrUncertain},
 		} {
 			tries := 0
 			c.HTTPClient = &http.Client{Transport: transport(func(*http.Request) (*http.Response, error) {
 				tries++
-				return answer(tt.status, "text/html", tt.body), nil
+				return answer(tt.status, tt.media, tt.body), nil
 			})}
 			if _, err := c.Campaign(t.Context(), "spring"); !errors.Is(err, tt.kind) || tries != tt.tries {
 				t.Errorf("status %d: %v after %d tries", tt.status, err, tries)
@@ -114,7 +120,7 @@ func TestOrders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o, err = c.PayOrder(t.Context(), second.OrderID, "pay-1"); err != nil || o.State != sluice.OrderPaid {
+		if o, err = c.PayOrder(t.Context(), second.OrderID); err != nil || o.State != sluice.OrderPaid {
 			t.Errorf("paid: %+v, %v", o, err)
 		}
 		if _, err = c.CancelOrder(t.Context(), second.OrderID); !errors.Is(err, sluice.ErrConflict) {

@@ -38,18 +38,18 @@ func (c *Client) MyOrders(ctx context.Context) iter.Seq2[Order, error] {
 // CancelOrder closes an unpaid order of the caller. Cancelling a closed order changes nothing; a paid one is an
 // sluice.ErrConflict.
 func (c *Client) CancelOrder(ctx context.Context, orderID string) (*Order, error) {
-	return c.order(ctx, orderID, "cancel", nil)
+	return c.order(ctx, orderID, "cancel")
 }
 
-// PayOrder pays an order in full by the sandbox provider, which is there for tests and demonstrations. reference
-// names the payment, 1 to 128 bytes, so that a repeated call pays once.
-func (c *Client) PayOrder(ctx context.Context, orderID, reference string) (*Order, error) {
-	return c.order(ctx, orderID, "pay", map[string]string{"reference": reference})
+// PayOrder pays an order in full by the sandbox provider, which is there for tests and demonstrations; a server without
+// it answers sluice.ErrNotFound. Paying a paid order changes nothing; a closed one is an sluice.ErrConflict.
+func (c *Client) PayOrder(ctx context.Context, orderID string) (*Order, error) {
+	return c.order(ctx, orderID, "pay")
 }
 
-func (c *Client) order(ctx context.Context, id, verb string, body any) (*Order, error) {
+func (c *Client) order(ctx context.Context, id, verb string) (*Order, error) {
 	var o Order
-	k := call{method: http.MethodPost, path: "/v1/orders/" + url.PathEscape(id) + "/" + verb, body: body}
+	k := call{method: http.MethodPost, path: "/v1/orders/" + url.PathEscape(id) + "/" + verb}
 	if err := c.repeat(ctx, k, &o); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,8 @@ import (
 
 // Problem is the server's refusal of a request as such: it cannot be right, it is not allowed, the thing is not
 // there, or the server is in trouble. errors.Is matches it with the sentinels of package sluice: 400, 413, 415 and
-// 422 are ErrInvalid, 404 ErrNotFound, 409 ErrConflict, 429 and any BUSY ErrUnavailable (nothing was done), other
-// 5xx ErrUncertain.
+// 422 are ErrInvalid, 404 ErrNotFound, 409 ErrConflict, 429 and a 503 that names its cause (BUSY, READ_ONLY)
+// ErrUnavailable: nothing was done. Other 5xx are ErrUncertain.
 type Problem struct {
 	Status     int             // of HTTP
 	Code       string          // stable, upper case, such as COUPON_REDEEMED; HTTP_502 where the answer had none
@@ -25,7 +25,12 @@ type Problem struct {
 	RequestID  string          // of the server's log, for support
 	RetryAfter time.Duration   // what the server asks to wait; 0: nothing said
 	Body       json.RawMessage // the whole answer where it was JSON
+
+	foreign bool // something on the way answered, not Sluice
 }
+
+// outcomeUnknown is the code of a call whose commit failed.
+const outcomeUnknown = "OUTCOME_UNKNOWN"
 
 // ProblemField names one field of a body and what is wrong with it.
 type ProblemField struct {
@@ -52,10 +57,12 @@ func (p *Problem) Error() string {
 func (p *Problem) Is(target error) bool { return target == p.kind() }
 
 func (p *Problem) kind() error {
-	if p.Code == sluice.ReasonBusy.String() {
-		return sluice.ErrUnavailable
-	}
 	switch p.Status {
+	case http.StatusServiceUnavailable:
+		if p.foreign || p.Code == sluice.ReasonUnavailable.String() || p.Code == outcomeUnknown {
+			return sluice.ErrUncertain
+		}
+		return sluice.ErrUnavailable
 	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType,
 		http.StatusUnprocessableEntity:
 		return sluice.ErrInvalid
@@ -85,7 +92,7 @@ func problemOf(r *reply) *Problem {
 		RequestID    string         `json:"request_id"`
 		RetryAfterMS int64          `json:"retry_after_ms"`
 	}
-	p := &Problem{Status: r.status, RetryAfter: retryAfter(r.header)}
+	p := &Problem{Status: r.status, RetryAfter: retryAfter(r.header), foreign: !r.is("application/problem+json")}
 	if err := json.Unmarshal(r.body, &b); err == nil {
 		p.Body = r.body
 		p.Code, p.Title, p.Detail, p.Fields = b.Code, b.Title, b.Detail, b.Errors
