@@ -1,21 +1,101 @@
 package main
 
 import (
-	"errors"
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
 
 // serveCmd runs the server.
 type serveCmd struct {
-	File string `name:"config" placeholder:"FILE" help:"YAML file with settings (SLUICE_CONFIG)."`
+	File string `name:"config" placeholder:"FILE" help:"YAML file with settings (SLUICE_CONFIG)." predictor:"file"`
 	kong.Plugins
 }
 
-// Run runs it until a signal comes.
+// Run runs it until a signal comes: SIGTERM or SIGINT stop it in good order, a second one makes it hurry, a third one ends
+// it at once; SIGHUP reads certificates again.
 func (c *serveCmd) Run(a *app) error {
-	if _, err := a.loadConfig(c.File, given(c.Plugins)); err != nil {
+	cfg, err := a.loadConfig(c.File, given(c.Plugins))
+	if err != nil {
 		return err
 	}
-	return errors.New("the parts are not joined yet")
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	a.stop() // the verbs' own handling of signals
+
+	starting, abort := context.WithCancel(context.Background())
+	defer abort()
+	started := make(chan error, 1)
+	var s *server
+	go func() {
+		var err error
+		s, err = startServer(starting, cfg, serverOptions{log: a.err, progress: a.err, started: time.Now()})
+		started <- err
+	}()
+	for {
+		select {
+		case err := <-started:
+			if err != nil {
+				return err
+			}
+			return s.run(signals)
+		case sig := <-signals:
+			if sig != syscall.SIGHUP {
+				abort()
+			}
+		}
+	}
+}
+
+// run waits for the end of a started server.
+func (s *server) run(signals chan os.Signal) error {
+	watch := time.NewTicker(2 * time.Second)
+	defer watch.Stop()
+	for {
+		select {
+		case err := <-s.failed:
+			s.log.Error("a listener has ended; stopping", "err", err)
+			ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shutdown.Grace)
+			defer cancel()
+			if e := s.stop(ctx); e != nil {
+				return e
+			}
+			return err
+		case <-watch.C:
+			s.reload(false)
+		case sig := <-signals:
+			if sig == syscall.SIGHUP {
+				s.reload(true)
+				continue
+			}
+			s.log.Info("stopping", "signal", sig.String(), "grace", s.cfg.Shutdown.Grace.String())
+			return s.stopOn(signals)
+		}
+	}
+}
+
+// stopOn stops in good order and hurries at the next signal.
+func (s *server) stopOn(signals chan os.Signal) error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shutdown.Grace)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- s.stop(ctx) }()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case sig := <-signals:
+			if sig == syscall.SIGHUP {
+				continue
+			}
+			s.log.Warn("hurrying: requests under way are cut; the next signal ends the process at once")
+			cancel()
+			signal.Reset(os.Interrupt, syscall.SIGTERM)
+		}
+	}
 }

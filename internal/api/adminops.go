@@ -88,7 +88,7 @@ func operationID(method, path string) string {
 
 // tagOf groups calls by their noun: "Api keys" of /v1/admin/api-keys/{id}.
 func tagOf(path string) string {
-	noun, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(path, "/v1/"), "admin/"), "/")
+	noun, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(strings.Trim(path, "/"), "v1/"), "admin/"), "/")
 	noun = strings.ReplaceAll(noun, "-", " ")
 	return strings.ToUpper(noun[:1]) + noun[1:]
 }

@@ -33,9 +33,10 @@ var (
 // The metrics. Defs lists them for the reference page.
 var (
 	claims = Def{"sluice_claims_total", Counter, []string{"campaign", "reason"},
-		"Decisions of the gate. campaign is empty for claims on campaigns that do not exist, whatever id they named."}
+		"Decisions of the gate by reason; REPLAYED: a recorded answer given again. campaign is empty for claims on " +
+			"campaigns that do not exist, whatever id they named."}
 	outcomes = Def{"sluice_claim_outcomes_total", Counter, []string{"outcome"},
-		"Decisions of the gate by what they mean: admitted, refused, unknown (UNAVAILABLE)."}
+		"Decisions of the gate by what they mean: admitted, replayed, refused, unknown (UNAVAILABLE)."}
 	claimSeconds = Def{"sluice_claim_seconds", Histogram, nil,
 		"From the arrival of a claim to its answer."}
 	admissionSeconds = Def{"sluice_admission_seconds", Histogram, nil,
@@ -64,11 +65,14 @@ var (
 	agentRuns  = Def{"sluice_agent_runs_total", Counter, []string{"agent", "result"}, "Runs of an agent: ok, failed."}
 	agentItems = Def{"sluice_agent_items_total", Counter, []string{"agent"},
 		"What an agent worked on: orders closed, rows cleaned."}
-	agentSeconds = Def{"sluice_agent_seconds_total", Counter, []string{"agent"}, "Time that an agent's runs took."}
-	agentLast    = Def{"sluice_agent_last_run_timestamp_seconds", Gauge, []string{"agent"}, "When an agent ran last."}
-	ready        = Def{"sluice_ready", Gauge, nil, "1 while /readyz says ready."}
-	uptime       = Def{"sluice_uptime_seconds", Gauge, nil, "Since the process started."}
-	buildInfo    = Def{"sluice_build_info", Gauge, []string{"version", "revision", "go"},
+	agentLast = Def{"sluice_agent_last_run_timestamp_seconds", Gauge, []string{"agent"}, "When an agent ran last."}
+	payments  = Def{"sluice_payments_total", Counter, []string{"result"},
+		"Payments by what they came to: applied, refund_due, ignored, mismatch, unknown_order."}
+	couponSteps = Def{"sluice_coupon_steps_total", Counter, []string{"op"},
+		"Steps of coupons at merchants that were carried out: lock, unlock, redeem, reverse."}
+	ready     = Def{"sluice_ready", Gauge, nil, "1 while /readyz says ready."}
+	uptime    = Def{"sluice_uptime_seconds", Gauge, nil, "Since the process started."}
+	buildInfo = Def{"sluice_build_info", Gauge, []string{"version", "revision", "go"},
 		"Always 1; tells what is running."}
 )
 
@@ -77,7 +81,7 @@ func Defs() []Def {
 	return []Def{
 		claims, outcomes, claimSeconds, admissionSeconds, claimsWaiting, units, campaignState, batchClaims, batchWrites,
 		commitSeconds, transactionSeconds, transactions, queueLength, inFlight, answers, logDrops, switches, agentRuns,
-		agentItems, agentSeconds, agentLast, ready, uptime, buildInfo,
+		agentItems, agentLast, payments, couponSteps, ready, uptime, buildInfo,
 	}
 }
 

@@ -42,9 +42,10 @@ type Set struct {
 	transactions *prometheus.CounterVec
 	agentRuns    *prometheus.CounterVec
 	agentItems   *prometheus.CounterVec
-	agentSeconds *prometheus.CounterVec
 	agentLast    *prometheus.GaugeVec
 	admission    prometheus.Histogram
+	payments     *prometheus.CounterVec
+	coupons      *prometheus.CounterVec
 }
 
 // New makes the registry with everything in it.
@@ -57,22 +58,22 @@ func New(cfg Config) *Set {
 	s.commit = histogram(commitSeconds, secondsSteps)
 	s.transaction = histogram(transactionSeconds, secondsSteps)
 	s.transactions = counters(transactions)
-	s.agentRuns, s.agentItems, s.agentSeconds = counters(agentRuns), counters(agentItems), counters(agentSeconds)
+	s.agentRuns, s.agentItems = counters(agentRuns), counters(agentItems)
 	opts := prometheus.GaugeOpts{Name: agentLast.Name, Help: agentLast.Help}
 	s.agentLast = prometheus.NewGaugeVec(opts, agentLast.Labels)
+	s.payments, s.coupons = counters(payments), counters(couponSteps)
 	for _, result := range []string{"committed", "failed"} {
 		s.transactions.WithLabelValues(result)
 	}
 	for _, a := range cfg.Agents {
 		s.agentItems.WithLabelValues(a)
-		s.agentSeconds.WithLabelValues(a)
 		for _, result := range []string{"ok", "failed"} {
 			s.agentRuns.WithLabelValues(a, result)
 		}
 	}
 	s.reg.MustRegister(
 		s.claimSeconds, s.admission, s.batchClaims, s.batchWrites, s.commit, s.transaction, s.transactions,
-		s.agentRuns, s.agentItems, s.agentSeconds, s.agentLast,
+		s.agentRuns, s.agentItems, s.agentLast, s.payments, s.coupons,
 		&scrape{set: s, cfg: cfg},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -137,22 +138,27 @@ func (s *Set) Committed(b Batch) {
 	}
 }
 
-// AgentRan notes one run of an agent: how long it took and how many items it worked on.
-func (s *Set) AgentRan(agent string, took time.Duration, items int, err error, at time.Time) {
+// AgentRan notes one run of an agent that ended at the moment given, and how many items it worked on.
+func (s *Set) AgentRan(agent string, items int, err error, at time.Time) {
 	result := "ok"
 	if err != nil {
 		result = "failed"
 	}
 	s.agentRuns.WithLabelValues(agent, result).Inc()
 	s.agentItems.WithLabelValues(agent).Add(float64(max(0, items)))
-	s.agentSeconds.WithLabelValues(agent).Add(took.Seconds())
 	s.agentLast.WithLabelValues(agent).Set(float64(at.UnixMilli()) / 1000)
 }
+
+// Paid counts a payment by what it came to.
+func (s *Set) Paid(result sluice.PaymentResult) { s.payments.WithLabelValues(string(result)).Inc() }
+
+// CouponStep counts a step of a coupon at a merchant.
+func (s *Set) CouponStep(op string) { s.coupons.WithLabelValues(op).Inc() }
 
 // Sources are read at each scrape. A nil one is left out. None of them may take longer than about a second.
 type Sources struct {
 	Campaigns func() []Campaign                   // every campaign, the newest first
-	Stray     func() [sluice.NumReasons]int64     // decisions that belong to no known campaign
+	All       func() [sluice.NumReasons]int64     // decisions on every campaign and on none
 	Queues    func() []Length                     // writes that wait, by lane
 	InFlight  func() []Length                     // requests under way, by kind
 	Waiting   func() int                          // claims that wait for their commit
@@ -170,7 +176,7 @@ type Campaign struct {
 	Queued    int64
 	Held      int64
 	Sold      int64
-	Decisions [sluice.NumReasons]int64
+	Decisions [sluice.NumReasons]int64 // ReasonNone: recorded answers given again
 }
 
 // Length is how many of something there are.

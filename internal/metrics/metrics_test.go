@@ -26,8 +26,10 @@ func full(n int) *metrics.Set {
 	s.Admitted(time.Millisecond)
 	s.Committed(metrics.Batch{Writes: 3, Claims: 70, Commit: time.Millisecond, Transaction: 2 * time.Millisecond})
 	s.Committed(metrics.Batch{Writes: 3, Failed: true})
-	s.AgentRan("expirer", time.Second, 4, nil, time.Now())
-	s.AgentRan("expirer", time.Second, 0, errors.New("x"), time.Now())
+	s.AgentRan("expirer", 4, nil, time.Now())
+	s.AgentRan("expirer", 0, errors.New("x"), time.Now())
+	s.Paid(sluice.PaymentApplied)
+	s.CouponStep("redeem")
 	s.Watch(metrics.Sources{
 		Campaigns: func() (all []metrics.Campaign) {
 			for i := range n {
@@ -38,8 +40,9 @@ func full(n int) *metrics.Set {
 			}
 			return all
 		},
-		Stray: func() (counts [sluice.NumReasons]int64) {
-			counts[sluice.ReasonUnknownCampaign], counts[sluice.ReasonUnavailable] = 7, 1
+		All: func() (counts [sluice.NumReasons]int64) {
+			counts[sluice.ReasonUnknownCampaign], counts[sluice.ReasonUnavailable], counts[sluice.ReasonNone] = 7, 1, 2
+			counts[sluice.ReasonConfirmed], counts[sluice.ReasonSoldOut] = int64(6*n), int64(20*n)
 			return counts
 		},
 		Queues:   func() []metrics.Length { return []metrics.Length{{Name: "claims", N: 2}} },
@@ -72,6 +75,10 @@ func TestValues(t *testing.T) {
 		`sluice_claim_outcomes_total{outcome="admitted"} 12`,
 		`sluice_claim_outcomes_total{outcome="refused"} 47`,
 		`sluice_claim_outcomes_total{outcome="unknown"} 1`,
+		`sluice_claim_outcomes_total{outcome="replayed"} 2`,
+		`sluice_claims_total{campaign="",reason="REPLAYED"} 2`,
+		`sluice_payments_total{result="applied"} 1`,
+		`sluice_coupon_steps_total{op="redeem"} 1`,
 		`sluice_campaign_units{campaign="c0",kind="available"} 4`,
 		`sluice_campaign_state{campaign="c0",state="live"} 1`,
 		`sluice_campaign_state{campaign="c0",state="paused"} 0`,

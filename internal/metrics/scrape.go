@@ -78,20 +78,16 @@ func (src *Sources) lengths(to sink) {
 	}
 }
 
-// campaigns sends the series of each campaign, then those of "other", and the decisions of all by reason and outcome.
+// campaigns sends the series of each campaign, then those of "other" and of none, and all decisions by outcome.
 func (src *Sources) campaigns(to sink) {
-	var all [sluice.NumReasons]int64
-	if src.Stray != nil {
-		all = src.Stray()
-		decisions(to, "", all)
-	}
+	var all, stray [sluice.NumReasons]int64
 	if src.Campaigns != nil {
 		list := src.Campaigns()
 		other := Campaign{ID: "other"}
 		for i := range list {
 			c := &list[i]
 			for r, n := range c.Decisions {
-				all[r] += n
+				stray[r] -= n
 			}
 			if i < MaxCampaigns {
 				c.send(to)
@@ -104,6 +100,14 @@ func (src *Sources) campaigns(to sink) {
 			other.units(to)
 		}
 	}
+	if src.All == nil {
+		return
+	}
+	all = src.All() // read after the campaigns: it has at least what they have
+	for r, n := range all {
+		stray[r] = max(0, stray[r]+n)
+	}
+	decisions(to, "", stray)
 	var admitted, refused, unknown int64
 	for _, r := range sluice.Reasons() {
 		switch {
@@ -116,6 +120,7 @@ func (src *Sources) campaigns(to sink) {
 		}
 	}
 	to.send(outcomes, float64(admitted), "admitted")
+	to.send(outcomes, float64(all[sluice.ReasonNone]), "replayed")
 	to.send(outcomes, float64(refused), "refused")
 	to.send(outcomes, float64(unknown), "unknown")
 }
@@ -149,9 +154,13 @@ func (c *Campaign) add(o *Campaign) {
 }
 
 func decisions(to sink, campaign string, counts [sluice.NumReasons]int64) {
-	for _, r := range sluice.Reasons() {
-		if n := counts[r]; n > 0 {
-			to.send(claims, float64(n), campaign, r.String())
+	for r, n := range counts {
+		switch reason := sluice.Reason(r); {
+		case n <= 0:
+		case reason == sluice.ReasonNone:
+			to.send(claims, float64(n), campaign, "REPLAYED")
+		default:
+			to.send(claims, float64(n), campaign, reason.String())
 		}
 	}
 }

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/admin"
+	"github.com/sluice-sale/sluice/internal/api"
+	"github.com/sluice-sale/sluice/internal/coupon"
+	"github.com/sluice-sale/sluice/internal/gate"
+	"github.com/sluice-sale/sluice/internal/memory"
+	"github.com/sluice-sale/sluice/internal/metrics"
+	"github.com/sluice-sale/sluice/internal/order"
+	"github.com/sluice-sale/sluice/internal/sqldb"
+	"github.com/sluice-sale/sluice/internal/upkeep"
+)
+
+// parts are the mechanisms and adapters of one server, put together. This file is the only one that knows them all.
+type parts struct {
+	ledger    *sqldb.DB
+	admission *memory.Admission
+	tokens    *gate.Tokens
+	gate      *gate.Gate
+	board     *board
+
+	keys      *admin.Keys
+	campaigns *admin.Campaigns
+	stock     *admin.Stock
+	grants    *admin.Grants
+	switches  *admin.Switches
+	blocklist *admin.Blocklist
+	audience  *admin.Audience
+	orders    *order.Desk
+	coupons   *coupon.Desk
+}
+
+// openParts opens and joins everything that does not listen. What it opens is on the server's list of stops at once, so that a
+// failure half way leaves nothing open.
+func openParts(ctx context.Context, s *server) (*parts, error) {
+	p := &parts{}
+	if err := p.openLedger(ctx, s); err != nil {
+		return nil, err
+	}
+	p.admission = memory.New(memory.Config{
+		Log: s.log, Doubt: func(campaign, note string) { p.freeze(s, campaign, note) },
+		BatchDone: func(_ int, took time.Duration) { s.metrics.Admitted(took) },
+	}, p.ledger)
+	p.ledger.SetPermit(p.admission)
+	s.onStop("admission", func(context.Context) error { p.admission.Close(); return nil })
+	if err := p.openGate(ctx, s); err != nil {
+		return nil, err
+	}
+	p.board = &board{gate: p.gate}
+	p.openDesks(s)
+	s.metrics.Watch(p.sources(s))
+	return p, p.load(ctx)
+}
+
+// openDesks puts the desks of operators, buyers and merchants on the ledger.
+func (p *parts) openDesks(s *server) {
+	var bootstrap []string
+	for _, k := range s.cfg.Admin.Key {
+		bootstrap = append(bootstrap, k.Reveal())
+	}
+	p.keys = admin.NewKeys(admin.KeysConfig{Ledger: p.ledger, Bootstrap: bootstrap})
+	p.campaigns = admin.NewCampaigns(admin.CampaignsConfig{
+		Ledger: p.ledger, Publisher: p, Permits: p.admission, Verifier: p.ledger, Noter: p.ledger, Log: s.log,
+	})
+	p.stock = admin.NewStock(admin.StockConfig{Ledger: p.ledger, Adjuster: p.admission})
+	p.grants = admin.NewGrants(admin.GrantsConfig{Ledger: p.ledger, Admitter: p.admission, Noter: p.ledger})
+	p.switches = admin.NewSwitches(admin.SwitchesConfig{Ledger: p.ledger, Board: p.board})
+	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Gate: p.gate})
+	p.audience = admin.NewAudience(admin.AudienceConfig{
+		Ledger: p.ledger, Campaigns: p.ledger, Gate: p.gate, Noter: p.ledger,
+	})
+	p.orders = order.New(order.Config{
+		Log: s.log, Sandbox: s.cfg.Payment.Provider == "sandbox", ReadOnly: p.board.readOnly.Load,
+		OnPayment: func(r sluice.PaymentResult, replay bool) {
+			if !replay {
+				s.metrics.Paid(r)
+			}
+		},
+	}, p.ledger)
+	p.coupons = coupon.New(coupon.Config{
+		ReadOnly: p.board.readOnly.Load, OnUse: func(op sluice.CouponOp) { s.metrics.CouponStep(string(op)) },
+	}, p.ledger)
+}
+
+// load puts in force what operators have set, before the first claim.
+func (p *parts) load(ctx context.Context) error {
+	for _, load := range []func(context.Context) error{p.keys.Load, p.switches.Load, p.blocklist.Load} {
+		if err := load(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// board puts switches in force in all parts that heed them.
+type board struct {
+	gate     *gate.Gate
+	readOnly atomic.Bool
+	set      atomic.Pointer[[]sluice.SwitchSetting]
+}
+
+// SetSwitches takes over all settings at once.
+func (b *board) SetSwitches(all []sluice.SwitchSetting) {
+	b.gate.SetSwitches(all)
+	readOnly := false
+	for _, s := range all {
+		readOnly = readOnly || s.Set && s.Name == sluice.SwitchReadOnly && s.Campaign == "" && s.Value != 0
+	}
+	b.readOnly.Store(readOnly)
+	b.set.Store(&all)
+}
+
+// openLedger turns the setting into an adapter. The configuration has refused what is not in this version.
+func (p *parts) openLedger(ctx context.Context, s *server) (err error) {
+	p.ledger, err = sqldb.Open(ctx, sqldb.Config{
+		Path: ledgerPath(s.cfg), Log: s.log, CacheMB: int(s.cfg.SQLite.Cache >> 20), Readers: s.cfg.SQLite.Readers,
+		MaxWaiting: s.cfg.SQLite.Waiting,
+		OnBatch: func(b sqldb.BatchStats) {
+			s.metrics.Committed(metrics.Batch{Writes: b.Ops, Claims: b.Claims, Failed: b.Failed,
+				Commit: seconds(b.Commit), Transaction: seconds(b.Seconds)})
+		},
+	})
+	if err == nil {
+		s.onStop("the ledger", func(context.Context) error { return p.ledger.Close() })
+	}
+	return err
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+func (p *parts) openGate(ctx context.Context, s *server) (err error) {
+	if p.tokens, err = newTokens(ctx, s); err != nil {
+		return err
+	}
+	s.onStop("the tokens' keys", func(context.Context) error { p.tokens.Close(); return nil })
+	file := newDecisionLog(s.cfg.DecisionLog, decisionPath(s.cfg))
+	s.onStop("the decision log's file", func(context.Context) error { return file.Close() })
+	p.gate = gate.New(gate.Config{
+		Tokens: p.tokens, Logger: s.log, MaxRate: s.cfg.Capacity.Rate, DecisionLog: file,
+	}, p.admission)
+	s.onStop("the decision log", func(context.Context) error { p.gate.Close(); return nil })
+	return nil
+}
+
+// newTokens says whose tokens are believed.
+func newTokens(ctx context.Context, s *server) (*gate.Tokens, error) {
+	cfg := gate.TokenConfig{
+		Secrets: s.cfg.JWT.Secret.Bytes(), KeyFile: s.cfg.JWT.KeyFile, JWKSURL: s.cfg.JWT.JWKSURL,
+		Issuer: s.cfg.JWT.Issuer, Audience: s.cfg.JWT.Audience, Leeway: s.cfg.JWT.Leeway, Logger: s.log,
+	}
+	if cfg.Leeway == 0 {
+		cfg.Leeway = -1 // none: zero means the gate's default
+	}
+	for _, path := range s.cfg.JWT.PublicKeys {
+		pem, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("jwt.public_keys: %w", err)
+		}
+		cfg.PublicKeys = append(cfg.PublicKeys, pem)
+	}
+	return gate.NewTokens(ctx, cfg)
+}
+
+// arm loads every campaign into admission and then into the gate: who is let through finds units.
+func (p *parts) arm(ctx context.Context, progress func(campaign string, rows, of int64)) error {
+	all, err := p.ledger.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.admission.Arm(ctx, all, progress); err != nil {
+		return err
+	}
+	for _, c := range all {
+		if c.Eligibility.Audience {
+			if _, err := p.audience.Load(ctx, c.ID); err != nil {
+				return err
+			}
+		}
+	}
+	p.gate.PutCampaigns(all)
+	return nil
+}
+
+// The agents' names, as they stand in metrics.
+const (
+	agentExpirer = "expirer"
+	agentCoupons = "coupon_expirer"
+	agentCleaner = "cleaner"
+	agentFunnel  = "funnel"
+)
+
+// agentNames lists the agents, for the metrics.
+func agentNames() []string { return []string{agentExpirer, agentCoupons, agentCleaner, agentFunnel} }
+
+// agent is what every agent of internal/upkeep offers.
+type agent interface {
+	Start()
+	Stop()
+}
+
+// startAgents starts what runs behind the sale.
+func (p *parts) startAgents(s *server) {
+	config := func(name string) upkeep.Config {
+		return upkeep.Config{Log: s.log, OnPiece: func(sweep sluice.Sweep, err error) {
+			s.metrics.AgentRan(name, sweep.Done, err, time.Now())
+		}}
+	}
+	for _, x := range []struct {
+		name string
+		agent
+	}{
+		{agentExpirer, upkeep.NewExpirer(config(agentExpirer), p.ledger)},
+		{agentCoupons, upkeep.NewCouponExpirer(config(agentCoupons), p.ledger)},
+		{agentCleaner, upkeep.NewCleaner(upkeep.CleanerConfig{Config: config(agentCleaner)}, p.ledger)},
+		{agentFunnel, newFunnelKeeper(p, s)},
+	} {
+		x.Start()
+		s.onStop("the "+x.name, func(context.Context) error { x.Stop(); return nil })
+	}
+}
+
+// Publish puts a committed campaign in force: in admission first, since the gate lets claims through to it.
+func (p *parts) Publish(ctx context.Context, c sluice.Campaign) error {
+	if err := p.admission.Put(ctx, c); err != nil {
+		return err
+	}
+	p.gate.PutCampaign(c)
+	return nil
+}
+
+// freeze pauses a campaign whose invariants are in doubt; the server goes on.
+func (p *parts) freeze(s *server, campaign, note string) {
+	s.log.Error("a campaign is frozen: its figures do not add up", "campaign", campaign, "note", note)
+	server := sluice.Actor{Name: "sluice", Role: sluice.RoleAdmin, Reason: note}
+	ctx := context.Background()
+	c, err := p.ledger.SetControl(ctx, campaign, sluice.CommandFreeze, note, server, sluice.MillisOf(time.Now()))
+	if err == nil {
+		err = p.Publish(ctx, c)
+	}
+	if err != nil {
+		s.log.Error("the freeze was not recorded", "campaign", campaign, "err", err)
+	}
+}
+
+func (p *parts) newPublic(s *server) (*api.Public, error) {
+	return api.NewPublic(api.PublicConfig{
+		Logger: s.log, TLS: s.certs[0].config(), Origins: s.cfg.CORS.Origins, TrustedProxies: s.cfg.TrustedProxies,
+		DecisionStatus: s.cfg.API.DecisionStatus, LoginURL: s.cfg.LoginURL, PayURL: s.cfg.PayURL,
+		PaymentSecrets: s.cfg.Payment.Secret.Bytes(), MaxConns: s.cfg.Limits.Connections,
+		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout,
+		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
+		OnAnswer: s.metrics.Answer,
+	}, api.PublicDeps{Gate: p.gate, Claims: p.ledger, Campaigns: p.campaigns, Keys: p.keys})
+}
+
+func (p *parts) newAdmin(s *server) (*api.Admin, error) {
+	return api.NewAdmin(api.AdminConfig{
+		Logger: s.log, Level: s.level, TLS: s.certs[1].config(), TrustedProxies: s.cfg.TrustedProxies,
+	}, api.AdminDeps{Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list})
+}
+
+// scrapeTimeout bounds what one scrape reads from the ledger.
+const scrapeTimeout = time.Second
+
+// sources says where the metrics come from.
+func (p *parts) sources(s *server) metrics.Sources {
+	return metrics.Sources{
+		Campaigns: func() []metrics.Campaign { return p.campaignMetrics(s) },
+		Waiting:   p.admission.Waiting,
+		LogDrops:  p.gate.DroppedLogLines,
+		Ready:     func() bool { return len(s.ready.list()) == 0 },
+		All:       func() [sluice.NumReasons]int64 { return p.gate.Tally().Totals().Reasons },
+		Switches:  func() []sluice.SwitchSetting { return *p.board.set.Load() },
+	}
+}
+
+func (p *parts) campaignMetrics(s *server) []metrics.Campaign {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	views, err := p.campaigns.Views(ctx)
+	if err != nil {
+		s.log.Warn("the metrics have no campaigns", "err", err)
+		return nil
+	}
+	slices.SortStableFunc(views, func(a, b sluice.CampaignView) int { return int(b.No - a.No) })
+	all := make([]metrics.Campaign, 0, len(views))
+	for _, v := range views {
+		totals, _ := p.gate.Tally().Campaign(v.ID)
+		all = append(all, metrics.Campaign{ID: v.ID, State: v.State, Total: v.Stock.Total, Available: v.Available,
+			Queued: v.Queued, Held: v.Stock.Held, Sold: v.Stock.Sold, Decisions: totals.Reasons})
+	}
+	return all
+}
