@@ -24,6 +24,7 @@ var (
 var inside = map[string][]string{
 	"internal/sim": {"internal/"},
 	"test/e2e":     {"client", "internal/"},
+	"bench":        {"internal/lab"},
 }
 
 // outside lists the packages that may import a module, and only they. A module that stands in no row may be imported by
@@ -45,7 +46,7 @@ var outside = map[string][]string{
 	"github.com/posener/complete":             {"cmd/sluice"},
 	"github.com/pressly/goose":                {"internal/sqldb"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
-	"github.com/valyala/fasthttp":             {"internal/api", "internal/lab", "cmd/sluice"},
+	"github.com/valyala/fasthttp":             {"internal/api", "internal/lab", "cmd/sluice", "bench"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
 	"go.uber.org/goleak":                      {},
 	"go.yaml.in/yaml":                         {"internal/config", "cmd/sluice"},
