@@ -16,23 +16,25 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// admin speaks the operators' API: the little of it that a run needs.
-type admin struct {
+// Operators speaks the operators' API: the little of it that a run needs.
+type Operators struct {
 	base string
 	key  string
 	http *http.Client
 }
 
-func newAdmin(cfg Config) *admin {
+// NewOperators makes one from the addresses and the key in cfg. The caller closes it.
+func NewOperators(cfg Config) *Operators {
 	tr := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: cfg.RootCAs}, Proxy: nil}
 	client := &http.Client{Transport: tr, Timeout: adminWait}
-	return &admin{base: strings.TrimSuffix(cfg.AdminURL, "/"), key: cfg.AdminKey, http: client}
+	return &Operators{base: strings.TrimSuffix(cfg.AdminURL, "/"), key: cfg.AdminKey, http: client}
 }
 
-func (a *admin) close() { a.http.CloseIdleConnections() }
+// Close lets go of its connections.
+func (a *Operators) Close() { a.http.CloseIdleConnections() }
 
 // call makes one call. A status other than want is an error that carries the server's own words.
-func (a *admin) call(ctx context.Context, method, path string, body any, want int, into any) error {
+func (a *Operators) call(ctx context.Context, method, path string, body any, want int, into any) error {
 	raw, err := a.raw(ctx, method, path, body, want)
 	if err != nil {
 		return err
@@ -43,7 +45,7 @@ func (a *admin) call(ctx context.Context, method, path string, body any, want in
 	return nil
 }
 
-func (a *admin) raw(ctx context.Context, method, path string, body any, want int) ([]byte, error) {
+func (a *Operators) raw(ctx context.Context, method, path string, body any, want int) ([]byte, error) {
 	var send io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)
@@ -92,6 +94,7 @@ type couponBody struct {
 }
 
 type campaignBody struct {
+	ID           string      `json:"id,omitempty"`
 	Kind         sluice.Kind `json:"kind"`
 	Title        string      `json:"title"`
 	Total        int64       `json:"total"`
@@ -106,12 +109,15 @@ type campaignBody struct {
 // unpaidWindow is long enough that no unit comes back while a run lasts: the audit counts on it.
 const unpaidWindow = 24 * 3600
 
-// createCampaign makes the campaign to rush for, open since a second ago, and gives its id.
-func (a *admin) createCampaign(ctx context.Context, cfg Config, now time.Time) (string, error) {
+// CreateCampaign makes the campaign that cfg describes, open since a second ago, and gives its id.
+func (a *Operators) CreateCampaign(ctx context.Context, cfg Config, now time.Time) (string, error) {
 	body := campaignBody{
-		Kind: cfg.Kind, Title: "load test " + strconv.FormatUint(cfg.Seed, 10), Total: cfg.Stock, PerUserLimit: cfg.Limit,
-		StartsAt: now.Add(-time.Second).UTC(), LoadTest: true,
+		ID: cfg.NewID, Kind: cfg.Kind, Title: cfg.Title, Total: cfg.Stock, PerUserLimit: cfg.Limit,
+		StartsAt: now.Add(-time.Second).UTC(), LoadTest: !cfg.Listed,
 		EndsAt: now.Add(time.Duration(cfg.Seconds)*time.Second + 24*time.Hour).UTC(),
+	}
+	if body.Title == "" {
+		body.Title = "load test " + strconv.FormatUint(cfg.Seed, 10)
 	}
 	if cfg.Kind == sluice.KindCoupon {
 		body.Coupon = &couponBody{Type: "amount_off", Value: 1000, MinSpend: 5000, Currency: "CNY", ValidDays: 7}
@@ -141,7 +147,7 @@ type verification struct {
 }
 
 // verify asks the server to recompute the campaign from its rows, once nothing is queued any more.
-func (a *admin) verify(ctx context.Context, campaign string) (v verification, err error) {
+func (a *Operators) verify(ctx context.Context, campaign string) (v verification, err error) {
 	path := "/v1/admin/campaigns/" + url.PathEscape(campaign) + "/verify"
 	deadline := time.Now().Add(settleWait)
 	for {
@@ -171,7 +177,7 @@ type claimRow struct {
 }
 
 // claims goes through all claims of campaign, page by page, from the cursor on.
-func (a *admin) claims(ctx context.Context, campaign, cursor string, each func(claimRow)) error {
+func (a *Operators) claims(ctx context.Context, campaign, cursor string, each func(claimRow)) error {
 	for {
 		q := url.Values{"campaign_id": {campaign}, "limit": {strconv.Itoa(auditPage)}}
 		if cursor != "" {
@@ -195,7 +201,7 @@ func (a *admin) claims(ctx context.Context, campaign, cursor string, each func(c
 }
 
 // metrics reads the sums of the server's own metrics by name, labels added up; nil where they cannot be had.
-func (a *admin) metrics(ctx context.Context) map[string]float64 {
+func (a *Operators) metrics(ctx context.Context) map[string]float64 {
 	raw, err := a.raw(ctx, http.MethodGet, "/metrics", nil, http.StatusOK)
 	if err != nil {
 		return nil

@@ -35,7 +35,7 @@ type ledgerView struct {
 }
 
 // audit compares the rows of campaign with what the clients of s saw.
-func audit(ctx context.Context, a *admin, s *shift, campaign string) (Verdict, error) {
+func audit(ctx context.Context, a *Operators, s *shift, campaign string) (Verdict, error) {
 	check, err := a.verify(ctx, campaign)
 	if err != nil {
 		return Verdict{}, err

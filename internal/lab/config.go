@@ -57,6 +57,9 @@ type Config struct {
 
 	Campaign string        // an existing campaign to rush for; default: one is created, marked load_test
 	Cursor   string        // with Campaign: audit the rows after this cursor of the claims list only
+	NewID    string        // of the campaign that is created; default: the server chooses
+	Title    string        // of the campaign that is created
+	Listed   bool          // the campaign that is created is an ordinary one, not marked load_test
 	Timeout  time.Duration // an answer that takes longer counts as lost; default 30 s
 	Workers  int           // event loops of the client; default half of the processors
 	PID      int           // of the server, where it runs on this machine: its CPU is measured

@@ -131,8 +131,11 @@ func TestScreen(t *testing.T) {
 	t.Parallel()
 	p := lab.Progress{Elapsed: 1200 * time.Millisecond, Sent: 70_000, Answered: 61_204, Of: 100_000, Trouble: 4}
 	p.Reasons[sluice.ReasonConfirmed], p.Reasons[sluice.ReasonSoldOut] = 10_000, 51_190
-	var plain, tty bytes.Buffer
-	for _, s := range []*lab.Screen{lab.NewScreen(&plain, false, ""), lab.NewScreen(&tty, true, "goods")} {
+	var plain, tty, tall bytes.Buffer
+	screens := []*lab.Screen{
+		lab.NewScreen(&plain, false, true), lab.NewScreen(&tty, true, false), lab.NewScreen(&tall, true, true),
+	}
+	for _, s := range screens {
 		s.Stage("opening 1024 connections")
 		for _, at := range []time.Duration{200, 400, 1300, 1500} {
 			p.Elapsed, p.Done = at*time.Millisecond, at == 1500
@@ -141,4 +144,5 @@ func TestScreen(t *testing.T) {
 	}
 	golden(t, "screen-plain.txt", plain.Bytes())
 	golden(t, "screen-tty.txt", tty.Bytes())
+	golden(t, "screen-tall.txt", tall.Bytes())
 }

@@ -22,13 +22,13 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	if err := cfg.check(); err != nil {
 		return Result{}, err
 	}
-	ops := newAdmin(cfg)
-	defer ops.close()
+	ops := NewOperators(cfg)
+	defer ops.Close()
 	started := time.Now()
 	campaign := cfg.Campaign
 	if campaign == "" {
 		var err error
-		if campaign, err = ops.createCampaign(ctx, cfg, started); err != nil {
+		if campaign, err = ops.CreateCampaign(ctx, cfg, started); err != nil {
 			return Result{}, err
 		}
 	}
@@ -221,6 +221,6 @@ func (s *Server) fromMetrics(before, after map[string]float64) {
 
 // The server's histograms of its ledger.
 const (
-	metricBatch  = "sluice_ledger_batch_claims"
-	metricCommit = "sluice_ledger_commit_seconds"
+	metricBatch  = "sluice_batch_claims"
+	metricCommit = "sluice_commit_seconds"
 )

@@ -36,6 +36,20 @@ func (r Result) WriteText(w io.Writer, paint Paint) error {
 	return err
 }
 
+// WriteSummary writes the little of r that fits beside other things: the verdict, and the speed if it has one.
+func (r Result) WriteSummary(w io.Writer, paint Paint) error {
+	t := &text{paint: paint}
+	t.verdict(r)
+	if v := r.Speed; v != nil {
+		t.line("      everyone answered in %.2f s · %s claims/s · %s confirmed in %.2f s", v.AnsweredIn,
+			Thousands(int64(v.ClaimsPerS)), Thousands(v.Confirmed), v.ConfirmedIn)
+		t.line("      from each click to its answer: p50 %s ms · p99 %s ms · p99.9 %s ms · max %s ms", ms(r.Latency.All.P50),
+			ms(r.Latency.All.P99), ms(r.Latency.All.P999), ms(r.Latency.All.Max))
+	}
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
 // text gathers the lines of one report.
 type text struct {
 	b     strings.Builder

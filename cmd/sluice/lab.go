@@ -1,0 +1,110 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/lab"
+)
+
+// labCmd runs the load laboratory.
+type labCmd struct {
+	Buyers      int     `default:"100000" placeholder:"N" help:"How many buyers come. Default: 100000."`
+	Stock       int64   `default:"10000" placeholder:"N" help:"How many units there are. Default: 10000."`
+	Seconds     float64 `default:"1" placeholder:"S" help:"How long the buyers take to come. Default: 1, all at once."`
+	Limit       int     `placeholder:"N" help:"Units per user. Default: the quantity."`
+	Quantity    int     `default:"1" placeholder:"N" help:"Units per claim. Default: 1."`
+	Retry       float64 `placeholder:"SHARE" help:"Share of buyers, 0 to 1, that click again with the same request id."`
+	Shape       string  `default:"burst" enum:"burst,ramp,flat" help:"How they come: burst, ramp or flat. Default: burst."`
+	Page        bool    `help:"Each buyer looks at the campaign first, then claims."`
+	Kind        string  `default:"goods" enum:"goods,coupon" help:"What is given out: goods or coupon. Default: goods."`
+	Connections int     `default:"1024" placeholder:"N" help:"Keep-alive connections at most. Default: 1024."`
+	Seed        uint64  `placeholder:"N" help:"Seed of the schedule, to repeat a run. Default: random."`
+
+	URL       string `name:"url" placeholder:"URL" help:"Public listener of a running server. Default: one of its own."`
+	AdminURL  string `name:"admin-url" placeholder:"URL" help:"Operators' listener of that server."`
+	AdminKey  string `env:"SLUICE_ADMIN_KEY" placeholder:"KEY" help:"API key of that server (SLUICE_ADMIN_KEY)."`
+	JWTSecret string `name:"jwt-secret" env:"SLUICE_JWT_SECRET" placeholder:"S" help:"Its secret (SLUICE_JWT_SECRET)."`
+	HTML      string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
+}
+
+// Run runs it. A server that breaks its word is exit code 1.
+func (c *labCmd) Run(a *app) error {
+	cfg := lab.Config{
+		URL: c.URL, AdminURL: c.AdminURL, AdminKey: c.AdminKey, JWTSecret: c.JWTSecret, Buyers: c.Buyers, Stock: c.Stock,
+		Seconds: c.Seconds, Limit: c.Limit, Quantity: c.Quantity, Retry: c.Retry, Shape: lab.Shape(c.Shape), Page: c.Page,
+		Connections: c.Connections, Kind: sluice.Kind(c.Kind), Seed: c.Seed,
+	}
+	screen := lab.NewScreen(a.err, isTerminal(a.err), false)
+	defer screen.Clear()
+	cfg.Stage, cfg.Progress = screen.Stage, screen.Progress
+	own, memory := c.URL == "", false
+	if own {
+		if c.AdminURL != "" {
+			return usage("--admin-url needs --url: without it the lab starts a server of its own")
+		}
+		screen.Stage("starting a server on a temporary ledger")
+		server, err := lab.StartServer(a.ctx, lab.ServerConfig{})
+		if err != nil {
+			return err
+		}
+		defer server.Stop()
+		cfg, memory = server.Use(cfg), server.MemoryStore()
+	}
+	r, err := lab.Run(a.ctx, cfg)
+	screen.Clear()
+	if err != nil {
+		return labFailure(err)
+	}
+	r.Server.Own, r.Server.Memory = own, memory
+	if c.HTML != "" {
+		if err := writeReport(c.HTML, r); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		err = r.WriteJSON(a.out)
+	} else {
+		err = r.WriteText(a.out, a.paint.named)
+	}
+	if err == nil && !r.Verdict.OK {
+		err = errors.New("the server broke its word: " + r.Verdict.Sentence())
+	}
+	return err
+}
+
+// labFailure gives err its exit code.
+func labFailure(err error) error {
+	switch {
+	case errors.Is(err, sluice.ErrInvalid):
+		return &failure{code: exitUsage, err: err, next: "sluice lab --help"}
+	case errors.Is(err, sluice.ErrUnavailable):
+		return &failure{code: exitUnreachable, err: err}
+	}
+	return err
+}
+
+// named paints for the lab, which knows styles by name.
+func (p painter) named(style, text string) string {
+	switch style {
+	case "good":
+		return p.good(text)
+	case "bad":
+		return p.bad(text)
+	case "bold":
+		return p.bold(text)
+	}
+	return p.dim(text)
+}
+
+func writeReport(path string, r lab.Result) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("the HTML report: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return r.WriteHTML(io.Writer(f))
+}
