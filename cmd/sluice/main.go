@@ -21,6 +21,8 @@ type cli struct {
 	NoColor bool `name:"no-color" help:"Print without colours (so does NO_COLOR, and anything that is not a terminal)."`
 
 	Serve   serveCmd   `cmd:"" group:"run" help:"Run the server."`
+	Demo    demoCmd    `cmd:"" group:"run" help:"Show a flash sale: a server, a crowd of 100,000, the verdict."`
+	Lab     labCmd     `cmd:"" group:"run" help:"Measure a sale: an open-loop crowd, the speed, and an audit of every claim."`
 	Token   tokenCmd   `cmd:"" group:"run" help:"Make a buyer's token, for tests and development."`
 	Config  configCmd  `cmd:"" group:"run" help:"Print the settings in force and where each came from, secrets masked."`
 	Version versionCmd `cmd:"" group:"run" help:"Print the version."`

@@ -107,8 +107,8 @@ func (c *crowd) draw(cfg Config) {
 func (c *crowd) build(cfg Config, campaign string, now time.Time) {
 	head := "POST " + c.target.base + "/v1/campaigns/" + campaign + "/claims HTTP/1.1\r\nHost: " + c.target.host +
 		"\r\nContent-Type: application/json\r\nAuthorization: Bearer "
-	// The hour is rounded, so that the same seed makes the same tokens again: a server that keeps what it has verified is
-	// measured with and without.
+	// The hour is rounded, so that the same seed makes the same tokens again: a server that keeps what it has verified
+	// is measured with and without.
 	exp := now.Truncate(time.Hour).Add(time.Duration(cfg.Seconds)*time.Second + 25*time.Hour).Unix()
 	one := func(dst []byte, s *signer, b int) []byte {
 		user := c.user(b)

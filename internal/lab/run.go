@@ -63,9 +63,9 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	return r, nil
 }
 
-// Measure sends the crowd at a server that has no ledger to audit, such as one that answers every request with a constant:
-// what this client can measure at all. Only URL, JWTSecret and Campaign of cfg's addresses are used; the result has no
-// verdict.
+// Measure sends the crowd at a server that has no ledger to audit, such as one that answers every request with a
+// constant: what this client can measure at all. Only URL, JWTSecret and Campaign of cfg's addresses are used; the
+// result has no verdict.
 func Measure(ctx context.Context, cfg Config) (Result, error) {
 	cfg = cfg.withDefaults()
 	cfg.AdminURL, cfg.AdminKey = "none", "none"

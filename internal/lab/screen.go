@@ -14,14 +14,15 @@ import (
 type Screen struct {
 	w    io.Writer
 	tty  bool
-	tall bool   // a block with a line per reason instead of one line
+	tall bool // a block with a line per reason instead of one line
 
 	mu    sync.Mutex
 	last  time.Duration // of the last plain line
 	lines int           // that stand on the terminal and are to be drawn over
 }
 
-// NewScreen makes a Screen on w. A tall one shows the funnel by reason on a terminal, and leaves it standing at the end.
+// NewScreen makes a Screen on w. A tall one shows the funnel by reason on a terminal, and leaves it standing at the
+// end.
 func NewScreen(w io.Writer, tty, tall bool) *Screen { return &Screen{w: w, tty: tty, tall: tall} }
 
 // Stage says what is about to happen.
