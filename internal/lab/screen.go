@@ -105,8 +105,8 @@ func (p Progress) line(bar bool) string {
 func (p Progress) block() string {
 	const width = 40
 	var b strings.Builder
-	fmt.Fprintf(&b, "  %5.1f s  %s  %s/%s answered", p.Elapsed.Seconds(), gauge(p.Answered, p.Of, 20), Thousands(p.Answered),
-		Thousands(p.Of))
+	fmt.Fprintf(&b, "  %5.1f s  %s  %s/%s answered", p.Elapsed.Seconds(), gauge(p.Answered, p.Of, 20),
+		Thousands(p.Answered), Thousands(p.Of))
 	row := func(name string, n int64) {
 		if n > 0 {
 			fmt.Fprintf(&b, "\n    %-18s %11s  %s", name, Thousands(n), strings.Repeat("█", max(1, int(n*width/max(p.Of, 1)))))
