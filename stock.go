@@ -33,7 +33,7 @@ type PermitOpKind uint8
 // The kinds of PermitOp.
 const (
 	PermitRelease PermitOpKind = iota // a claim gives back units, limit units, or both
-	PermitAdjust                      // the total was raised by Units
+	PermitAdjust                      // the total changed by Units, negative for a decrease: those were taken before
 	PermitSettled                     // a batch was committed: Units leave "queued"
 )
 
@@ -43,7 +43,7 @@ type PermitOp struct {
 	Kind       PermitOpKind
 	Campaign   string
 	Claim      ClaimID
-	Units      int64 // units given back, added or settled; >= 0
+	Units      int64 // units given back, settled, or by which the total changed
 	LimitUnits int64 // units of the user's limit given back; >= 0
 }
 

@@ -112,9 +112,7 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 		return a, err
 	}
 	t.touch(c.ID)
-	if a.Applied > 0 {
-		t.permits = append(t.permits, sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: c.ID, Units: a.Applied})
-	}
+	t.permits = append(t.permits, sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: c.ID, Units: a.Applied})
 	if err := t.event(a.At, "campaign.adjusted", c.No, c.ID, adjustmentEvent(a)); err != nil {
 		return a, err
 	}
