@@ -50,13 +50,16 @@ func (db *DB) Adjustments(ctx context.Context, campaignID string) ([]sluice.Adju
 	return list, nil
 }
 
-// RecordAdjustment changes a campaign's total and writes down the change id, once: a change id that is known answers what
-// it did then; under another delta or for another campaign it is an ErrConflict Fault CHANGE_ID_REUSED.
+// RecordAdjustment changes a campaign's total and writes down the change id, once: a change id that is known answers
+// what it did then; under another delta or for another campaign it is an ErrConflict Fault CHANGE_ID_REUSED.
 //
-// An increase applies what was asked. For a decrease the caller has taken -a.Applied units from the permit before; where they are not
-// free in the ledger nothing is written and the answer is an ErrConflict Fault STOCK_TAKEN. The permit hears of an increase after
-// the commit. ErrUnavailable: nothing was done. ErrUncertain: repeat it under the same change id.
-func (db *DB) RecordAdjustment(ctx context.Context, a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment, error) {
+// An increase applies what was asked. For a decrease the caller has taken -a.Applied units from the permit before;
+// where they are not free in the ledger nothing is written and the answer is an ErrConflict Fault STOCK_TAKEN. The
+// permit hears of an increase after the commit. ErrUnavailable: nothing was done. ErrUncertain: repeat it under the
+// same change id.
+func (db *DB) RecordAdjustment(
+	ctx context.Context, a sluice.Adjustment, actor sluice.Actor,
+) (sluice.Adjustment, error) {
 	if a.Asked == 0 || a.Asked < 0 && (a.Applied > 0 || a.Applied < a.Asked) {
 		return a, sluice.Invalid(sluice.FieldFault{Field: "delta", Detail: "cannot be applied as it stands"})
 	}
@@ -93,7 +96,8 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 		return a, err
 	}
 	if c.Stock.Total+a.Applied > sluice.MaxTotal {
-		return a, sluice.NewFault(sluice.ErrInvalid, "TOTAL_TOO_LARGE", fmt.Sprintf("the total would pass %d", sluice.MaxTotal))
+		detail := fmt.Sprintf("the total would pass %d", sluice.MaxTotal)
+		return a, sluice.NewFault(sluice.ErrInvalid, "TOTAL_TOO_LARGE", detail)
 	}
 	before := c
 	c.Stock.Total += a.Applied

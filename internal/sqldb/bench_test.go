@@ -25,7 +25,8 @@ func benchLedger(b *testing.B, rows int) (*sqldb.DB, *crowd) {
 	db := openAt(b, sqldb.Config{Path: filepath.Join(dir, "ledger.db")})
 	_, err := db.Campaign(b.Context(), "bench")
 	if errors.Is(err, sluice.ErrNotFound) {
-		create(b, db, sluice.Campaign{ID: "bench", Stock: sluice.Stock{Total: sluice.MaxTotal}, Goods: sluice.Goods{PriceMinor: 9900}})
+		stock := sluice.Stock{Total: sluice.MaxTotal}
+		create(b, db, sluice.Campaign{ID: "bench", Stock: stock, Goods: sluice.Goods{PriceMinor: 9900}})
 	} else if err != nil {
 		b.Fatal(err)
 	}
@@ -50,8 +51,10 @@ func (c *crowd) next(batch int) []sluice.Claim {
 	for i := range claims {
 		c.n++
 		user, request := fmt.Sprintf("user-%08d", c.n), fmt.Sprintf("req-%016x", c.n)
-		claims[i] = sluice.Claim{ID: sluice.NewClaimID("bench", user, sluice.SourceClaim, request), Campaign: "bench", User: user,
-			RequestID: request, Quantity: 1, At: sluice.Millis(1_800_000_000_000 + c.n/50)}
+		claims[i] = sluice.Claim{
+			ID: sluice.NewClaimID("bench", user, sluice.SourceClaim, request), Campaign: "bench", User: user,
+			RequestID: request, Quantity: 1, At: sluice.Millis(1_800_000_000_000 + c.n/50),
+		}
 	}
 	return claims
 }
@@ -67,7 +70,8 @@ func BenchmarkSettle(b *testing.B) {
 	}
 }
 
-// BenchmarkOneTransactionPerClaim is the baseline of BenchmarkSettle: the same store, each claim with a commit of its own.
+// BenchmarkOneTransactionPerClaim is the baseline of BenchmarkSettle: the same store, each claim with a commit of its
+// own.
 func BenchmarkOneTransactionPerClaim(b *testing.B) {
 	db, crowd := benchLedger(b, 0)
 	settle(b, db, crowd, 1)

@@ -62,8 +62,8 @@ func (db *DB) Campaigns(ctx context.Context) ([]sluice.Campaign, error) {
 	return db.campaignsWhere(ctx, `ORDER BY no`)
 }
 
-// CampaignsPage reads up to limit campaigns created after the one numbered after, and the cursor of the next page, 0 where
-// this is the last one.
+// CampaignsPage reads up to limit campaigns created after the one numbered after, and the cursor of the next page, 0
+// where this is the last one.
 func (db *DB) CampaignsPage(ctx context.Context, after int64, limit int) ([]sluice.Campaign, int64, error) {
 	limit = min(max(limit, 1), maxPage)
 	list, err := db.campaignsWhere(ctx, `WHERE no > ? ORDER BY no LIMIT ?`, after, limit+1)
@@ -93,9 +93,12 @@ func (db *DB) campaignsWhere(ctx context.Context, where string, args ...any) ([]
 	return list, nil
 }
 
-// CreateCampaign records a new campaign with its event and audit row, and returns it with No, Created, Revision and Epoch
-// set. c is taken as it stands: whoever calls has validated it. An id in use is an ErrConflict Fault CAMPAIGN_EXISTS.
-func (db *DB) CreateCampaign(ctx context.Context, c sluice.Campaign, actor sluice.Actor, now sluice.Millis) (sluice.Campaign, error) {
+// CreateCampaign records a new campaign with its event and audit row, and returns it with No, Created, Revision and
+// Epoch set. c is taken as it stands: whoever calls has validated it. An id in use is an ErrConflict Fault
+// CAMPAIGN_EXISTS.
+func (db *DB) CreateCampaign(
+	ctx context.Context, c sluice.Campaign, actor sluice.Actor, now sluice.Millis,
+) (sluice.Campaign, error) {
 	c.Stock.Held, c.Stock.Sold, c.Created = 0, 0, c.Stock.Total
 	c.Revision, c.Epoch, c.CreatedAt, c.UpdatedAt = 1, 1, now, now
 	text, err := marshalTerms(&c)
@@ -107,8 +110,8 @@ func (db *DB) CreateCampaign(ctx context.Context, c sluice.Campaign, actor sluic
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(`INSERT INTO campaigns (no, id, kind, title, image_url, total, created_total, per_user_limit, limit_group,
-			limit_no, starts_ms, ends_ms, terms, load_test, control, control_note, created_ms, updated_ms)
+		_, err = t.exec(`INSERT INTO campaigns (no, id, kind, title, image_url, total, created_total, per_user_limit,
+			limit_group, limit_no, starts_ms, ends_ms, terms, load_test, control, control_note, created_ms, updated_ms)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.No, c.ID, c.Kind, c.Title, c.ImageURL, c.Stock.Total, c.Stock.Total, c.PerUserLimit, c.LimitGroup,
 			limitNo, c.StartsAt, c.EndsAt, text, c.LoadTest, c.Control, c.ControlNote, now, now)
@@ -118,7 +121,8 @@ func (db *DB) CreateCampaign(ctx context.Context, c sluice.Campaign, actor sluic
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(`INSERT INTO epochs (campaign_no, epoch, cause, armed_ms) VALUES (?, 1, 'created', ?)`, c.No, now); err != nil {
+		_, err = t.exec(`INSERT INTO epochs (campaign_no, epoch, cause, armed_ms) VALUES (?, 1, 'created', ?)`, c.No, now)
+		if err != nil {
 			return err
 		}
 		if err := t.event(now, "campaign.created", c.No, c.ID, campaignEvent(&c)); err != nil {
@@ -147,9 +151,10 @@ func (t *tx) nextCampaign(c *sluice.Campaign) (limitNo int64, err error) {
 	return limitNo, err
 }
 
-// UpdateCampaign records what an operator changed of a campaign: title, image, limit, window, terms and the load-test mark. Stock,
-// kind, limit group and control have their own ways and are left alone. It returns the campaign as it is then. Whether the change is
-// allowed is for the caller to say, by check, which is given the campaign as it is inside the transaction.
+// UpdateCampaign records what an operator changed of a campaign: title, image, limit, window, terms and the load-test
+// mark. Stock, kind, limit group and control have their own ways and are left alone. It returns the campaign as it is
+// then. Whether the change is allowed is for the caller to say, by check, which is given the campaign as it is inside
+// the transaction.
 func (db *DB) UpdateCampaign(ctx context.Context, c sluice.Campaign, check func(now sluice.Campaign) error,
 	actor sluice.Actor, now sluice.Millis) (sluice.Campaign, error) {
 	text, err := marshalTerms(&c)
@@ -167,8 +172,8 @@ func (db *DB) UpdateCampaign(ctx context.Context, c sluice.Campaign, check func(
 				return err
 			}
 		}
-		_, err = t.exec(`UPDATE campaigns SET title = ?, image_url = ?, per_user_limit = ?, starts_ms = ?, ends_ms = ?, terms = ?,
-			load_test = ?, updated_ms = ? WHERE no = ?`,
+		_, err = t.exec(`UPDATE campaigns SET title = ?, image_url = ?, per_user_limit = ?, starts_ms = ?, ends_ms = ?,
+			terms = ?, load_test = ?, updated_ms = ? WHERE no = ?`,
 			c.Title, c.ImageURL, c.PerUserLimit, c.StartsAt, c.EndsAt, text, c.LoadTest, now, before.No)
 		if err != nil {
 			return err
@@ -189,8 +194,8 @@ func (db *DB) UpdateCampaign(ctx context.Context, c sluice.Campaign, check func(
 
 // controlEvents gives the event of each command.
 var controlEvents = map[sluice.ControlCommand]string{
-	sluice.CommandPublish: "campaign.updated", sluice.CommandPause: "campaign.paused", sluice.CommandResume: "campaign.resumed",
-	sluice.CommandEnd: "campaign.ended", sluice.CommandFreeze: "campaign.frozen",
+	sluice.CommandPublish: "campaign.updated", sluice.CommandPause: "campaign.paused",
+	sluice.CommandResume: "campaign.resumed", sluice.CommandEnd: "campaign.ended", sluice.CommandFreeze: "campaign.frozen",
 }
 
 // SetControl applies cmd to the campaign's control, with event and audit row. A command that changes nothing writes
@@ -209,7 +214,9 @@ func (db *DB) SetControl(ctx context.Context, id string, cmd sluice.ControlComma
 			return err
 		}
 		c.Control, c.ControlNote, c.UpdatedAt = next, note, now
-		if _, err := t.exec(`UPDATE campaigns SET control = ?, control_note = ?, updated_ms = ? WHERE no = ?`, next, note, now, c.No); err != nil {
+		_, err = t.exec(`UPDATE campaigns SET control = ?, control_note = ?, updated_ms = ? WHERE no = ?`,
+			next, note, now, c.No)
+		if err != nil {
 			return err
 		}
 		if err := t.event(now, controlEvents[cmd], c.No, c.ID, campaignEvent(&c)); err != nil {
@@ -253,5 +260,6 @@ func auditView(c *sluice.Campaign) any {
 		Note         string          `json:"note,omitempty"`
 		LoadTest     bool            `json:"load_test,omitempty"`
 		Terms        json.RawMessage `json:"terms"`
-	}{c.Title, c.ImageURL, c.Stock.Total, c.PerUserLimit, c.LimitGroup, c.StartsAt, c.EndsAt, c.Control, c.ControlNote, c.LoadTest, json.RawMessage(text)}
+	}{c.Title, c.ImageURL, c.Stock.Total, c.PerUserLimit, c.LimitGroup, c.StartsAt, c.EndsAt, c.Control, c.ControlNote,
+		c.LoadTest, json.RawMessage(text)}
 }

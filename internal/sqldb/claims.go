@@ -13,8 +13,8 @@ import (
 const (
 	orderRows = `SELECT o.seq, o.claim_id, c.id, o.user_id, o.request_id, o.source, o.quantity, o.created_ms, o.live_units,
 		o.rejected, o.state, NULL FROM orders o JOIN campaigns c ON c.no = o.campaign_no `
-	couponRows = `SELECT o.seq, o.claim_id, c.id, o.user_id, o.request_id, o.source, o.quantity, o.created_ms, o.live_units,
-		o.rejected, o.state, o.code FROM coupons o JOIN campaigns c ON c.no = o.campaign_no `
+	couponRows = `SELECT o.seq, o.claim_id, c.id, o.user_id, o.request_id, o.source, o.quantity, o.created_ms,
+		o.live_units, o.rejected, o.state, o.code FROM coupons o JOIN campaigns c ON c.no = o.campaign_no `
 )
 
 // maxUserClaims bounds what UserClaims answers.
@@ -37,14 +37,15 @@ func (db *DB) ClaimRecord(ctx context.Context, id sluice.ClaimID) (sluice.ClaimR
 	return found[0].ClaimRecord, nil
 }
 
-// UserClaims gives a user's claims on a campaign, the oldest first; on all campaigns where campaignID is empty. It answers at most
-// 10,000 rows of a user.
+// UserClaims gives a user's claims on a campaign, the oldest first; on all campaigns where campaignID is empty. It
+// answers at most 10,000 rows of a user.
 func (db *DB) UserClaims(ctx context.Context, user, campaignID string) ([]sluice.ClaimRecord, error) {
 	var id sluice.ClaimID
 	key := sluice.UserKeyOf(user)
 	copy(id[:], key[:])
 	lo, hi := claimRange(id)
-	found, err := db.claimRecords(ctx, `WHERE o.claim_id BETWEEN ?1 AND ?2 AND o.user_id = ?3 AND (?4 = '' OR c.id = ?4) LIMIT ?5`,
+	found, err := db.claimRecords(ctx,
+		`WHERE o.claim_id BETWEEN ?1 AND ?2 AND o.user_id = ?3 AND (?4 = '' OR c.id = ?4) LIMIT ?5`,
 		lo[:], hi[:], user, campaignID, maxUserClaims)
 	if err != nil {
 		return nil, readFailed(err, "claims of a user")
@@ -62,15 +63,16 @@ func (db *DB) UserClaims(ctx context.Context, user, campaignID string) ([]sluice
 	return list, nil
 }
 
-// ClaimsByRequest finds the claims on a campaign that carry requestID, whoever made them. It reads the campaign's rows one after
-// another, a few seconds for millions, since no index serves this rare question.
+// ClaimsByRequest finds the claims on a campaign that carry requestID, whoever made them. It reads the campaign's rows
+// one after another, a few seconds for millions, since no index serves this rare question.
 func (db *DB) ClaimsByRequest(ctx context.Context, campaignID, requestID string) ([]sluice.ClaimRecord, error) {
 	c, err := db.Campaign(ctx, campaignID)
 	if err != nil {
 		return nil, err
 	}
 	lo, hi := seqRange(c.No)
-	found, err := db.claimRecords(ctx, `WHERE o.seq BETWEEN ?1 AND ?2 AND o.request_id = ?3 LIMIT ?4`, lo, hi, requestID, maxUserClaims)
+	found, err := db.claimRecords(ctx, `WHERE o.seq BETWEEN ?1 AND ?2 AND o.request_id = ?3 LIMIT ?4`,
+		lo, hi, requestID, maxUserClaims)
 	if err != nil {
 		return nil, readFailed(err, "claims of "+campaignID)
 	}
@@ -109,7 +111,9 @@ func appendRecords(list []seqRecord, rows *sql.Rows, coupons bool) ([]seqRecord,
 		var request, rejected, code sql.NullString
 		var state string
 		var units int64
-		if err := rows.Scan(&r.seq, &id, &r.Campaign, &r.User, &request, &r.Source, &r.Quantity, &r.At, &units, &rejected, &state, &code); err != nil {
+		err := rows.Scan(&r.seq, &id, &r.Campaign, &r.User, &request, &r.Source, &r.Quantity, &r.At, &units, &rejected,
+			&state, &code)
+		if err != nil {
 			return nil, err
 		}
 		copy(r.ID[:], id)

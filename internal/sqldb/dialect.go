@@ -23,7 +23,8 @@ func sqliteCode(err error) int {
 func storeFailed(err error) bool {
 	switch sqliteCode(err) {
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_NOMEM, lib.SQLITE_BUSY, lib.SQLITE_LOCKED, lib.SQLITE_READONLY,
-		lib.SQLITE_CORRUPT, lib.SQLITE_CANTOPEN, lib.SQLITE_NOTADB, lib.SQLITE_PROTOCOL:
+		lib.SQLITE_CORRUPT, lib.SQLITE_CANTOPEN, lib.SQLITE_NOTADB, lib.SQLITE_PROTOCOL, lib.SQLITE_PERM,
+		lib.SQLITE_INTERRUPT:
 		return true
 	}
 	return false

@@ -23,8 +23,9 @@ type eventRow struct {
 	ids      []byte
 }
 
-// Events gives up to limit events after the one named, oldest first. The feed only grows at its end and an event's id and
-// content never change, so that whoever keeps the last id it has dealt with sees every event at least once, in order.
+// Events gives up to limit events after the one named, oldest first. The feed only grows at its end and an event's id
+// and content never change, so that whoever keeps the last id it has dealt with sees every event at least once, in
+// order.
 func (db *DB) Events(ctx context.Context, after sluice.EventID, limit int) ([]sluice.Event, error) {
 	limit = min(max(limit, 1), maxEvents)
 	rows, err := db.eventRows(ctx, after, limit)
@@ -50,7 +51,8 @@ func (db *DB) Events(ctx context.Context, after sluice.EventID, limit int) ([]sl
 // eventRows reads so many rows that they hold limit events: each holds at least one, but the first may have been read.
 func (db *DB) eventRows(ctx context.Context, after sluice.EventID, limit int) ([]eventRow, error) {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT e.seq, e.at_ms, e.type, c.id, e.subject, e.data, e.ids
-		FROM events e LEFT JOIN campaigns c ON c.no = e.campaign_no WHERE e.seq >= ? ORDER BY e.seq LIMIT ?`, after.Seq, limit+1)
+		FROM events e LEFT JOIN campaigns c ON c.no = e.campaign_no WHERE e.seq >= ? ORDER BY e.seq LIMIT ?`,
+		after.Seq, limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +72,9 @@ func (db *DB) eventRows(ctx context.Context, after sluice.EventID, limit int) ([
 }
 
 // appendEvents adds the events of one row from the index first on.
-func (db *DB) appendEvents(ctx context.Context, list []sluice.Event, r eventRow, first, limit int) ([]sluice.Event, error) {
+func (db *DB) appendEvents(
+	ctx context.Context, list []sluice.Event, r eventRow, first, limit int,
+) ([]sluice.Event, error) {
 	e := sluice.Event{Type: r.typ, At: r.at, Campaign: r.campaign.String, Subject: r.subject}
 	if r.ids == nil {
 		if first > 0 {
@@ -96,7 +100,8 @@ func (db *DB) appendEvents(ctx context.Context, list []sluice.Event, r eventRow,
 	return list, nil
 }
 
-// claimNote is the data of an event that stands in a batch: what its claim was when it was settled, which never changes.
+// claimNote is the data of an event that stands in a batch: what its claim was when it was settled, which never
+// changes.
 type claimNote struct {
 	ID          string             `json:"claim_id"`
 	State       string             `json:"state"`
@@ -141,8 +146,10 @@ func (db *DB) batchEvent(ctx context.Context, typ string, id sluice.ClaimID) (st
 }
 
 func (db *DB) noteOrder(ctx context.Context, n *claimNote, id sluice.ClaimID) error {
-	rows, err := db.rdb.QueryContext(ctx, `SELECT o.user_id, COALESCE(o.request_id, ''), o.source, o.quantity, o.amount_minor, o.created_ms,
-		COALESCE(c.terms ->> '$.goods.currency', '') FROM orders o JOIN campaigns c ON c.no = o.campaign_no WHERE o.claim_id = ?`, id[:])
+	rows, err := db.rdb.QueryContext(ctx, `SELECT o.user_id, COALESCE(o.request_id, ''), o.source, o.quantity,
+		o.amount_minor,
+		o.created_ms, COALESCE(c.terms ->> '$.goods.currency', '')
+		FROM orders o JOIN campaigns c ON c.no = o.campaign_no WHERE o.claim_id = ?`, id[:])
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// hotStmt is a prepared statement of the driver itself, for the few statements that run once for every claim: going through
-// database/sql costs a third more. Its arguments are kept and overwritten, so nothing is allocated for them.
+// hotStmt is a prepared statement of the driver itself, for the few statements that run once for every claim: going
+// through database/sql costs a third more. Its arguments are kept and overwritten, so nothing is allocated for them.
 type hotStmt struct {
 	stmt driver.Stmt
 	args []driver.NamedValue

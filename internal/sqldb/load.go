@@ -11,11 +11,14 @@ import (
 // loadBatch is how many rows Load hands over at a time.
 const loadBatch = 4096
 
-// Load reads a campaign and all its claims as they are at one moment between two transactions. begin is given the campaign at
-// that moment, inside the writer's pause, so that whatever commits later comes to the permit after begin; it must be
-// quick. Then each gets the rows in batches, in the order in which they were settled, while the writer goes on; the
-// slice is used again for the next batch. Rows of one claim on several coupons are summed. An error of each ends Load.
-func (db *DB) Load(ctx context.Context, campaignID string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error) error {
+// Load reads a campaign and all its claims as they are at one moment between two transactions. begin is given the
+// campaign at that moment, inside the writer's pause, so that whatever commits later comes to the permit after begin;
+// it must be quick. Then each gets the rows in batches, in the order in which they were settled, while the writer goes
+// on; the slice is used again for the next batch. Rows of one claim on several coupons are summed. An error of each
+// ends Load.
+func (db *DB) Load(
+	ctx context.Context, campaignID string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error,
+) error {
 	err := db.snapshot(ctx, campaignID, begin, func(s *snapshot) error { return s.claims(each) })
 	if err != nil {
 		return fmt.Errorf("sqldb: load %s: %w", campaignID, err)
@@ -31,7 +34,9 @@ type snapshot struct {
 }
 
 // snapshot opens a view of the campaign and hands it to use; begin, where given, runs inside the writer's pause.
-func (db *DB) snapshot(ctx context.Context, campaignID string, begin func(sluice.Campaign), use func(*snapshot) error) (err error) {
+func (db *DB) snapshot(
+	ctx context.Context, campaignID string, begin func(sluice.Campaign), use func(*snapshot) error,
+) (err error) {
 	conn, err := db.rdb.Conn(ctx)
 	if err != nil {
 		return translate(err, "snapshot")
@@ -44,7 +49,8 @@ func (db *DB) snapshot(ctx context.Context, campaignID string, begin func(sluice
 	s := &snapshot{ctx: ctx}
 	if e := db.pause(ctx, func() {
 		// The first read of a deferred transaction takes its snapshot.
-		s.campaign, err = scanCampaign(conn.QueryRowContext(ctx, `SELECT `+campaignColumns+` FROM campaigns WHERE id = ?`, campaignID))
+		row := conn.QueryRowContext(ctx, `SELECT `+campaignColumns+` FROM campaigns WHERE id = ?`, campaignID)
+		s.campaign, err = scanCampaign(row)
 		if err == nil && begin != nil {
 			begin(s.campaign)
 		}
@@ -74,7 +80,8 @@ func (s *snapshot) claims(each func([]sluice.ClaimRow) error) error {
 		table = `coupons`
 	}
 	batch := make([]sluice.ClaimRow, 0, loadBatch)
-	err := s.scan(`SELECT claim_id, quantity, live_units, limit_units, rejected FROM `+table+` WHERE seq BETWEEN ? AND ? ORDER BY seq`,
+	err := s.scan(`SELECT claim_id, quantity, live_units, limit_units, rejected FROM `+table+`
+		WHERE seq BETWEEN ? AND ? ORDER BY seq`,
 		s.campaign.No, func(row []driver.Value) error {
 			id := claimIDOf(row[0])
 			live, limit := int32(intOf(row[2])), int32(intOf(row[3]))

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/pressly/goose/v3"
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // also the driver "sqlite"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -21,8 +21,8 @@ import (
 //go:embed migrations/*/*.sql
 var migrations embed.FS
 
-// Permit is told what committed transactions mean for admission. Both methods are called by the writer, between the commit
-// and the answer to its callers: they must not block, and must not call the ledger.
+// Permit is told what committed transactions mean for admission. Both methods are called by the writer, between the
+// commit and the answer to its callers: they must not block, and must not call the ledger.
 type Permit interface {
 	// Apply carries out ops in the order of their commits.
 	Apply(ops []sluice.PermitOp)
@@ -39,7 +39,22 @@ type Config struct {
 	MaxWaiting int          // writes that may wait; more are refused with ErrUnavailable; default 65,536
 	OnBatch    func(BatchStats)
 	Now        func() time.Time // default: time.Now
+	// MaxPages bounds the file, in pages; a write that would pass it fails with ErrUnavailable, as on a full disk. 0: no
+	// bound.
+	MaxPages int64
+	// Around, where given, carries out the writer's steps: it calls do at most once, and what it returns counts as the
+	// step's outcome. It is for tracing and pacing, and for seeing what a store does that fails or is slow.
+	Around func(step Step, do func() error) error
 }
+
+// Step is what the writer asks of the store once in a transaction.
+type Step string
+
+// The steps.
+const (
+	StepBegin  Step = "begin"
+	StepCommit Step = "commit" // with its fsync
+)
 
 // BatchStats describes one committed (or failed) transaction of the writer.
 type BatchStats struct {
@@ -57,6 +72,8 @@ type DB struct {
 	wdb   *sql.DB // one connection: the writer's
 	rdb   *sql.DB // the readers' pool
 	w     *writer
+	c     *checkpointer
+	lock  *dataLock
 	close sync.Once
 
 	permitMu sync.RWMutex
@@ -77,28 +94,102 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
 		return nil, fmt.Errorf("sqldb: data folder: %w", err)
 	}
-	db := &DB{cfg: cfg, log: cfg.Log}
-	var err error
-	if db.wdb, err = sql.Open("sqlite", dsn(cfg, false)); err != nil {
-		return nil, fmt.Errorf("sqldb: open %s: %w", cfg.Path, err)
+	lock, err := lockData(cfg.Path)
+	if err != nil {
+		return nil, err
 	}
-	db.wdb.SetMaxOpenConns(1)
-	if err := migrate(ctx, db.wdb); err != nil {
-		_ = db.wdb.Close()
-		return nil, fmt.Errorf("sqldb: migrate %s: %w", cfg.Path, err)
-	}
-	if db.rdb, err = sql.Open("sqlite", dsn(cfg, true)); err != nil {
-		_ = db.wdb.Close()
-		return nil, fmt.Errorf("sqldb: open %s: %w", cfg.Path, err)
-	}
-	db.rdb.SetMaxOpenConns(cfg.Readers)
-	db.rdb.SetMaxIdleConns(cfg.Readers)
-	if db.w, err = startWriter(ctx, db); err != nil {
-		_ = db.rdb.Close()
-		_ = db.wdb.Close()
+	// fdatasync keeps a commit as durable as fsync does and leaves the file's times alone, which saves a write to the
+	// file system's journal. Where there is none the error says so, and fsync it stays.
+	_, _ = sqlite.Fdatasync(true)
+	db := &DB{cfg: cfg, log: cfg.Log, lock: lock}
+	if err := db.start(ctx); err != nil {
+		db.stop()
 		return nil, err
 	}
 	return db, nil
+}
+
+// start opens the connections and starts the writer; stop undoes as much of it as there is.
+func (db *DB) start(ctx context.Context) (err error) {
+	if db.wdb, err = sql.Open("sqlite", dsn(db.cfg, false)); err != nil {
+		return fmt.Errorf("sqldb: open %s: %w", db.cfg.Path, err)
+	}
+	db.wdb.SetMaxOpenConns(1)
+	if err := migrate(ctx, db.wdb); err != nil {
+		return fmt.Errorf("sqldb: migrate %s: %w", db.cfg.Path, err)
+	}
+	if db.rdb, err = sql.Open("sqlite", dsn(db.cfg, true)); err != nil {
+		return fmt.Errorf("sqldb: open %s: %w", db.cfg.Path, err)
+	}
+	db.rdb.SetMaxOpenConns(db.cfg.Readers)
+	db.rdb.SetMaxIdleConns(db.cfg.Readers)
+	if db.w, err = startWriter(ctx, db); err != nil {
+		return err
+	}
+	if db.cfg.MaxPages > 0 {
+		if err := db.SetMaxPages(ctx, db.cfg.MaxPages); err != nil {
+			return err
+		}
+	}
+	db.c, err = startCheckpointer(db)
+	return err
+}
+
+func (db *DB) stop() (err error) {
+	if db.c != nil {
+		db.c.stop()
+	}
+	if db.w != nil {
+		db.w.stop()
+	}
+	if db.rdb != nil {
+		err = db.rdb.Close()
+	}
+	if db.wdb != nil {
+		if db.w != nil {
+			if _, e := checkpoint(context.Background(), db.wdb, "TRUNCATE"); e != nil {
+				db.log.Warn("the last checkpoint failed; the write-ahead log stays and is read at the next start", "err", e)
+			}
+		}
+		if e := db.wdb.Close(); err == nil {
+			err = e
+		}
+	}
+	db.lock.release()
+	return err
+}
+
+// SetMaxPages changes Config.MaxPages of the running ledger. A bound below the file's present size is that size.
+func (db *DB) SetMaxPages(ctx context.Context, pages int64) error {
+	return db.tune(ctx, fmt.Sprintf(`PRAGMA max_page_count = %d`, pages))
+}
+
+// SetReadOnly makes every write fail with ErrUnavailable, or ends that, while reads go on: for the time in which the
+// data folder is being moved, say.
+func (db *DB) SetReadOnly(ctx context.Context, on bool) error {
+	if on {
+		return db.tune(ctx, `PRAGMA query_only = 1`)
+	}
+	return db.tune(ctx, `PRAGMA query_only = 0`)
+}
+
+// tune runs a pragma on the writer's connection between two transactions.
+func (db *DB) tune(ctx context.Context, pragma string) error {
+	var err error
+	if e := db.pause(ctx, func() { _, err = db.w.conn.ExecContext(context.Background(), pragma) }); e != nil {
+		return e
+	}
+	if err != nil {
+		return translate(err, pragma)
+	}
+	return nil
+}
+
+func inUse(folder, pid string) error {
+	if pid == "" {
+		pid = "unknown"
+	}
+	return fmt.Errorf("sqldb: the data folder %s is in use by another process (pid %s)", folder, pid)
 }
 
 // SetPermit says who is told of commits. Without one nobody is.
@@ -108,22 +199,18 @@ func (db *DB) SetPermit(p Permit) {
 	db.permit = p
 }
 
-// Close finishes the writes that wait, then closes the store. It is idempotent.
-func (db *DB) Close() error {
-	var err error
-	db.close.Do(func() {
-		db.w.stop()
-		err = db.rdb.Close()
-		if e := db.wdb.Close(); err == nil {
-			err = e
-		}
-	})
+// Close finishes the writes that wait, moves the write-ahead log into the database and closes the store. It is
+// idempotent.
+func (db *DB) Close() (err error) {
+	db.close.Do(func() { err = db.stop() })
 	return err
 }
 
 func dsn(cfg Config, reader bool) string {
 	q := url.Values{}
-	for _, p := range []string{"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)"} {
+	for _, p := range []string{
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
+	} {
 		q.Add("_pragma", p)
 	}
 	if reader {
@@ -131,6 +218,7 @@ func dsn(cfg Config, reader bool) string {
 		q.Add("_pragma", "cache_size(-16384)")
 	} else {
 		q.Add("_pragma", fmt.Sprintf("cache_size(-%d)", cfg.CacheMB*1024))
+		q.Add("_pragma", "wal_autocheckpoint(0)") // the checkpointer's
 	}
 	return "file:" + cfg.Path + "?" + q.Encode()
 }

@@ -11,17 +11,18 @@ import (
 // MaxSettle bounds one batch of claims.
 const MaxSettle = 1024
 
-// Settle writes a batch of claims, of any campaigns, in one transaction, and says what each came to, in the same order.
+// Settle writes a batch of claims, of any campaigns, in one transaction, and says what each came to, in the same
+// order.
 //
-// A claim whose id is in the ledger is answered from its row; where that row has another user or quantity the answer is
-// ReasonRequestIDReused. Otherwise the user's limit is checked, then the stock, and a row is written: live, or
+// A claim whose id is in the ledger is answered from its row; where that row has another user or quantity the answer
+// is ReasonRequestIDReused. Otherwise the user's limit is checked, then the stock, and a row is written: live, or
 // rejected with the reason. A claim that can never be written fails alone and leaves no row: ReasonUnknownCampaign, or
 // ReasonUnavailable where the ledger refuses the row itself. Calling again with the same claims is harmless.
 //
 // After the commit and before Settle returns the permit is told, for each campaign, that the units of its claims left
-// "queued", except those of replays and reused ids, of which the caller learns by the outcome; a claim that was rejected or failed
-// alone gives its units back by a PermitRelease as well. ErrUnavailable: nothing was written. ErrUncertain: the
-// commit failed, and only the ledger knows.
+// "queued", except those of replays and reused ids, of which the caller learns by the outcome; a claim that was
+// rejected or failed alone gives its units back by a PermitRelease as well. ErrUnavailable: nothing was written.
+// ErrUncertain: the commit failed, and only the ledger knows.
 func (db *DB) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
 	if len(claims) > MaxSettle {
 		return nil, sluice.NewFault(sluice.ErrInvalid, "BATCH_TOO_LARGE", fmt.Sprintf("%d claims in one batch", len(claims)))
@@ -124,7 +125,9 @@ func (s *settlement) open() (bool, error) {
 		return false, rows.Err()
 	}
 	var text string
-	if err := rows.Scan(&s.no, &s.kind, &s.limit, &s.limitNo, &s.group, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows, &text); err != nil {
+	err = rows.Scan(&s.no, &s.kind, &s.limit, &s.limitNo, &s.group, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows,
+		&text)
+	if err != nil {
 		return false, err
 	}
 	s.terms, err = s.t.w.termsOf(text)
@@ -165,7 +168,8 @@ func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
 	if used+q > s.limit {
 		why = sluice.ReasonLimitReached
 	} else if fits {
-		return sluice.Outcome{}, fmt.Errorf("sqldb: claim %s was neither written nor found", c.ID)
+		s.t.w.db.log.Error("a claim was neither written nor found", "claim", c.ID.String(), "campaign", s.id)
+		return s.failAlone(c), nil
 	}
 	return s.reject(c, why)
 }
@@ -247,8 +251,8 @@ func (s *settlement) insert(c *sluice.Claim) (bool, error) {
 		paid = int64(o.PaidAt)
 	}
 	lo, hi := claimRange(c.ID)
-	n, err := s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source), int64(c.Quantity),
-		o.AmountMinor, string(o.State), int64(c.At), int64(o.DueAt), paid, lo[:], hi[:], s.limit)
+	n, err := s.hot.exec(st, s.seq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source),
+		int64(c.Quantity), o.AmountMinor, string(o.State), int64(c.At), int64(o.DueAt), paid, lo[:], hi[:], s.limit)
 	if err != nil || n == 0 {
 		return false, err
 	}
@@ -287,19 +291,23 @@ func claimRange(id sluice.ClaimID) (lo, hi sluice.ClaimID) {
 	return lo, hi
 }
 
-// The limit is part of the insert, so that a claim is one statement where all is well: the range of the user's claims lies
-// on the page that the insert changes anyway. Where the limit is passed, limit_units comes to NULL, and the row is ignored like one that
-// is there already. It is no SELECT ... WHERE, since SQLite copies what a table is given from itself to a temporary one first.
+// The limit is part of the insert, so that a claim is one statement where all is well: the range of the user's claims
+// lies on the page that the insert changes anyway. Where the limit is passed, limit_units comes to NULL, and the row
+// is ignored like one that is there already. It is no SELECT ... WHERE, since SQLite copies what a table is given from
+// itself to a temporary one first.
 const (
-	usedInOrders  = `(SELECT COALESCE(SUM(limit_units), 0) FROM orders WHERE claim_id BETWEEN ?13 AND ?14 AND limit_no = ?3 AND user_id = ?4)`
-	usedInCoupons = `(SELECT COALESCE(SUM(limit_units), 0) FROM coupons WHERE claim_id BETWEEN ?13 AND ?14 AND limit_no = ?3 AND user_id = ?4)`
+	usedInOrders = `(SELECT COALESCE(SUM(limit_units), 0) FROM orders
+		WHERE claim_id BETWEEN ?13 AND ?14 AND limit_no = ?3 AND user_id = ?4)`
+	usedInCoupons = `(SELECT COALESCE(SUM(limit_units), 0) FROM coupons
+		WHERE claim_id BETWEEN ?13 AND ?14 AND limit_no = ?3 AND user_id = ?4)`
 
-	insertOrderInto = `INSERT OR IGNORE INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
-		live_units, created_ms, due_ms, paid_ms, limit_units)
+	insertOrderInto = `INSERT OR IGNORE INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity,
+		amount_minor, state, live_units, created_ms, due_ms, paid_ms, limit_units)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?7, ?10, ?11, ?12, CASE WHEN `
 	insertOrder      = insertOrderInto + usedInOrders + ` + ?7 <= ?15 THEN ?7 END)`
 	insertOrderGroup = insertOrderInto + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?15 THEN ?7 END)`
 
 	rejectOrder = `INSERT INTO orders (seq, claim_id, limit_no, user_id, request_id, source, quantity, amount_minor, state,
-		live_units, limit_units, created_ms, due_ms, rejected) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 'rejected', 0, 0, ?8, 0, ?9)`
+		live_units, limit_units, created_ms, due_ms, rejected)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, 0, 'rejected', 0, 0, ?8, 0, ?9)`
 )

@@ -14,8 +14,9 @@ const (
 		created_ms, valid_from_ms, valid_until_ms, state, live_units, limit_units)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, 'issued', 1, `
 	insertCoupon      = `INSERT OR IGNORE` + insertCouponInto + `CASE WHEN ` + usedInCoupons + ` + ?7 <= ?15 THEN 1 END)`
-	insertCouponGroup = `INSERT OR IGNORE` + insertCouponInto + `CASE WHEN ` + usedInOrders + ` + ` + usedInCoupons + ` + ?7 <= ?15 THEN 1 END)`
-	insertCouponMore  = `INSERT` + insertCouponInto + `1)`
+	insertCouponGroup = `INSERT OR IGNORE` + insertCouponInto + `CASE WHEN ` + usedInOrders + ` + ` + usedInCoupons +
+		` + ?7 <= ?15 THEN 1 END)`
+	insertCouponMore = `INSERT` + insertCouponInto + `1)`
 
 	rejectCoupon = `INSERT INTO coupons (seq, claim_id, limit_no, user_id, request_id, source, quantity, n, code, state,
 		live_units, limit_units, created_ms, valid_from_ms, valid_until_ms, rejected)
@@ -86,7 +87,8 @@ func (s *settlement) used(c *sluice.Claim) (sum int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		err = s.hot.query(st, func(row []driver.Value) error { sum += intOf(row[0]); return nil }, lo[:], hi[:], s.limitNo, c.User)
+		add := func(row []driver.Value) error { sum += intOf(row[0]); return nil }
+		err = s.hot.query(st, add, lo[:], hi[:], s.limitNo, c.User)
 		if err != nil {
 			return 0, err
 		}
@@ -98,7 +100,8 @@ func (s *settlement) used(c *sluice.Claim) (sum int64, err error) {
 func (s *settlement) recorded(c *sluice.Claim) (sluice.Outcome, error) {
 	query := `SELECT user_id, quantity, live_units, rejected, campaign_no, NULL FROM orders WHERE claim_id = ?1`
 	if s.kind == sluice.KindCoupon {
-		query = `SELECT user_id, quantity, live_units, rejected, campaign_no, code FROM coupons WHERE claim_id = ?1 ORDER BY n`
+		query = `SELECT user_id, quantity, live_units, rejected, campaign_no, code FROM coupons
+			WHERE claim_id = ?1 ORDER BY n`
 	}
 	st, err := s.hot.stmt(query, 1)
 	if err != nil {

@@ -7,11 +7,13 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// termsVersion is the version of the encoding of campaigns.terms. A reader refuses a version it does not know rather than
-// selling under terms it misreads; fields may be added to a version, since unknown ones are ignored by older readers.
+// termsVersion is the version of the encoding of campaigns.terms. A reader refuses a version it does not know rather
+// than selling under terms it misreads; fields may be added to a version, since unknown ones are ignored by older
+// readers.
 const termsVersion = 1
 
-// storedTerms is the JSON of campaigns.terms. The names are those of the API, so that a person reading the ledger knows them.
+// storedTerms is the JSON of campaigns.terms. The names are those of the API, so that a person reading the ledger
+// knows them.
 type storedTerms struct {
 	V           int               `json:"v"`
 	Goods       *goodsTerms       `json:"goods,omitempty"`

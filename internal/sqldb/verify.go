@@ -10,9 +10,9 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Verify recomputes a campaign from its rows as of one moment between two transactions, at which permit is asked for its own
-// figures, so that the two can be compared exactly; permit must be quick, and nil means that there is none. The writer goes on while the
-// rows are counted. A user's units are held in memory meanwhile, 16 bytes a claim.
+// Verify recomputes a campaign from its rows as of one moment between two transactions, at which permit is asked for
+// its own figures, so that the two can be compared exactly; permit must be quick, and nil means that there is none.
+// The writer goes on while the rows are counted. A user's units are held in memory meanwhile, 16 bytes a claim.
 func (db *DB) Verify(ctx context.Context, campaignID string, permit func() sluice.Permit) (sluice.Verification, error) {
 	var v sluice.Verification
 	err := db.snapshot(ctx, campaignID, func(sluice.Campaign) {
@@ -89,8 +89,8 @@ func (s *snapshot) count(v *sluice.Verification, c sluice.Campaign) ([]spending,
 	return list, err
 }
 
-// groupSpending adds what the other campaigns of the limit group take, and gives the largest limit among them: a claim counts
-// against its own campaign's limit, so that no sum can lie above the largest.
+// groupSpending adds what the other campaigns of the limit group take, and gives the largest limit among them: a claim
+// counts against its own campaign's limit, so that no sum can lie above the largest.
 func (s *snapshot) groupSpending(own []spending) (all []spending, limit int64, err error) {
 	all = slices.Clone(own)
 	var others []sluice.Campaign
@@ -112,7 +112,8 @@ func (s *snapshot) groupSpending(own []spending) (all []spending, limit int64, e
 	return all, limit, err
 }
 
-// overLimit counts the users whose rows on the campaign pass its own limit, or whose rows in the whole group pass the group's.
+// overLimit counts the users whose rows on the campaign pass its own limit, or whose rows in the whole group pass the
+// group's.
 func (s *snapshot) overLimit(own, all []spending, groupLimit int64) (int64, error) {
 	over := map[string]bool{}
 	if err := s.suspects(own, int64(s.campaign.PerUserLimit), s.campaign.No, over); err != nil {
@@ -126,8 +127,8 @@ func (s *snapshot) overLimit(own, all []spending, groupLimit int64) (int64, erro
 	return int64(len(over)), nil
 }
 
-// suspects finds the user keys whose sum passes limit and asks the rows who it is: two users may share a key. With no = 0 all
-// campaigns of the limit group count.
+// suspects finds the user keys whose sum passes limit and asks the rows who it is: two users may share a key. With no
+// = 0 all campaigns of the limit group count.
 func (s *snapshot) suspects(list []spending, limit, no int64, over map[string]bool) error {
 	slices.SortFunc(list, func(a, b spending) int { return bytes.Compare(a.user[:], b.user[:]) })
 	for i := 0; i < len(list); {

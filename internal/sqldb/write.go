@@ -7,15 +7,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice"
 )
 
-// lane says how urgent a write is. Each transaction takes everything urgent that waits (up to maxUrgent), one batch of claims
-// and one piece of background work, in that order: payments never queue behind claims, nor claims behind a sweep.
+// lane says how urgent a write is. Each transaction takes everything urgent that waits (up to maxUrgent), one batch of
+// claims and one piece of background work, in that order: payments never queue behind claims, nor claims behind a
+// sweep.
 type lane int
 
 const (
@@ -48,8 +52,10 @@ type writer struct {
 	stmts   map[string]*sql.Stmt // owned by run
 	hot     map[string]*hotStmt  // owned by run
 	terms   map[string]terms     // owned by run: parsed campaigns.terms, by their text
-	wake    chan struct{}        // one place: something waits
-	stopped chan struct{}        // closed when run has returned
+	work    []*op                // owned by run: room for transact
+	commits atomic.Int64
+	wake    chan struct{} // one place: something waits
+	stopped chan struct{} // closed when run has returned
 
 	mu      sync.Mutex
 	queue   [numLanes][]*op
@@ -62,14 +68,18 @@ func startWriter(ctx context.Context, db *DB) (*writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("sqldb: the writer's connection: %w", err)
 	}
-	w := &writer{db: db, conn: conn, stmts: map[string]*sql.Stmt{}, hot: map[string]*hotStmt{}, terms: map[string]terms{}, wake: make(chan struct{}, 1), stopped: make(chan struct{})}
+	w := &writer{
+		db: db, conn: conn, stmts: map[string]*sql.Stmt{}, hot: map[string]*hotStmt{}, terms: map[string]terms{},
+		wake: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
 	go w.run()
 	return w, nil
 }
 
-// write runs fn inside a transaction that it may share with other callers' work, and returns once that is committed. An
-// error of fn undoes what fn did and nothing else. ErrUnavailable: nothing was done. ErrUncertain: the commit failed, and
-// what is on disk must be read. ctx bounds only the wait for a place in the queue: once begun, the outcome is always awaited.
+// write runs fn inside a transaction that it may share with other callers' work, and returns once that is committed.
+// An error of fn undoes what fn did and nothing else. ErrUnavailable: nothing was done. ErrUncertain: the commit
+// failed, and what is on disk must be read. ctx bounds only the wait for a place in the queue: once begun, the outcome
+// is always awaited.
 func (db *DB) write(ctx context.Context, l lane, fn func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sqldb: %w: %w", sluice.ErrUnavailable, err)
@@ -178,107 +188,134 @@ func (w *writer) run() {
 // transact runs ops in one transaction and sets their errors.
 func (w *writer) transact(ops []*op) {
 	start := time.Now()
-	var work []*op
+	work := w.work[:0]
 	for _, o := range ops {
 		if o.pause != nil {
-			o.pause()
+			o.err = call(func() error { o.pause(); return nil })
 		} else {
 			work = append(work, o)
 		}
 	}
-	if len(work) == 0 {
+	if w.work = work; len(work) == 0 {
 		return
 	}
 	stats := BatchStats{Ops: len(work)}
-	ctx := context.Background()
-	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	defer func() {
+		if w.db.cfg.OnBatch != nil {
+			stats.Seconds = time.Since(start).Seconds()
+			w.db.cfg.OnBatch(stats)
+		}
+	}()
+	if err := w.step(StepBegin, "BEGIN IMMEDIATE"); err != nil {
+		w.rollback()
 		w.failAll(work, translate(err, "begin"))
 		stats.Failed = true
-		w.report(stats, start)
 		return
 	}
+	good := 0
 	for _, o := range work {
-		if err := w.runOp(ctx, o, len(work) > 1); err != nil {
-			_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have rolled back by itself
+		if err := w.runOp(o, len(work) > 1); err != nil {
+			w.rollback()
 			w.failAll(work, err)
 			stats.Failed = true
-			w.report(stats, start)
 			return
 		}
+		if o.err == nil {
+			good++
+			stats.Claims += o.tx.claims
+		}
 	}
-	committing := time.Now()
-	_, err := w.conn.ExecContext(ctx, "COMMIT")
-	stats.Commit = time.Since(committing).Seconds()
-	if err != nil {
-		_, _ = w.conn.ExecContext(ctx, "ROLLBACK")
-		w.uncertain(work, err)
-		stats.Failed = true
-		w.report(stats, start)
+	if good == 0 {
+		w.rollback()
 		return
 	}
+	committing := time.Now()
+	err := w.step(StepCommit, "COMMIT")
+	stats.Commit = time.Since(committing).Seconds()
+	if err != nil {
+		w.rollback()
+		w.uncertain(work, err)
+		stats.Failed = true
+		return
+	}
+	w.commits.Add(1)
+	w.tellPermit(work)
+}
+
+// step runs one of the writer's own statements.
+func (w *writer) step(s Step, text string) error {
+	do := func() error { return w.exec(text) }
+	if w.db.cfg.Around != nil {
+		return w.db.cfg.Around(s, do)
+	}
+	return do()
+}
+
+// exec runs a statement that has neither arguments nor rows.
+func (w *writer) exec(text string) error {
+	t := tx{ctx: context.Background(), w: w}
+	s, err := t.stmt(text)
+	if err == nil {
+		_, err = s.ExecContext(t.ctx)
+	}
+	return err
+}
+
+// rollback ends whatever transaction is open. SQLite may have rolled back by itself, as it does on a full disk, and
+// then says that there is none: either way none is open afterwards, unless the store is broken for good, which the
+// next BEGIN says.
+func (w *writer) rollback() { _ = w.exec("ROLLBACK") }
+
+// tellPermit hands the permit what the commit means for it, in the order of the work.
+func (w *writer) tellPermit(work []*op) {
 	w.db.permitMu.RLock()
 	p := w.db.permit
 	w.db.permitMu.RUnlock()
 	for _, o := range work {
-		stats.Claims += o.tx.claims
 		if o.err == nil && p != nil && len(o.tx.permits) > 0 {
 			p.Apply(o.tx.permits)
 		}
-	}
-	w.report(stats, start)
-}
-
-func (w *writer) report(s BatchStats, start time.Time) {
-	if w.db.cfg.OnBatch != nil {
-		s.Seconds = time.Since(start).Seconds()
-		w.db.cfg.OnBatch(s)
 	}
 }
 
 // runOp runs one op, inside a savepoint where others share the transaction. It returns an error only where the
 // whole transaction is lost.
-func (w *writer) runOp(ctx context.Context, o *op, shared bool) error {
+func (w *writer) runOp(o *op, shared bool) error {
 	if shared {
-		if _, err := w.conn.ExecContext(ctx, "SAVEPOINT op"); err != nil {
+		if err := w.exec("SAVEPOINT op"); err != nil {
 			return translate(err, "savepoint")
 		}
 	}
-	o.tx = tx{ctx: ctx, w: w}
-	o.err = call(o)
+	o.tx = tx{ctx: context.Background(), w: w}
+	o.err = call(func() error { return o.fn(&o.tx) })
 	if o.err != nil {
 		if storeFailed(o.err) {
 			return translate(o.err, "write")
 		}
 		o.tx.permits, o.tx.touched = nil, nil
-		if !shared { // the empty transaction is committed
-			_, err := w.conn.ExecContext(ctx, "ROLLBACK")
-			if err == nil {
-				_, err = w.conn.ExecContext(ctx, "BEGIN IMMEDIATE")
-			}
-			if err != nil {
-				return translate(err, "rollback")
-			}
+		if !shared { // alone: the transaction goes with it
 			return nil
 		}
-		if _, err := w.conn.ExecContext(ctx, "ROLLBACK TO op"); err != nil {
+		if err := w.exec("ROLLBACK TO op"); err != nil {
 			return translate(err, "rollback")
 		}
 	}
 	if shared {
-		if _, err := w.conn.ExecContext(ctx, "RELEASE op"); err != nil {
+		if err := w.exec("RELEASE op"); err != nil {
 			return translate(err, "release")
 		}
 	}
 	return nil
 }
 
-func call(o *op) (err error) {
+// call runs fn; a panic of it is an error, so that it fails alone.
+func call(fn func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("sqldb: a write panicked: %v\n%s", r, debug.Stack())
 		}
 	}()
-	return o.fn(&o.tx)
+	return fn()
 }
 
 func (w *writer) failAll(ops []*op, err error) {
@@ -293,22 +330,19 @@ func (w *writer) uncertain(ops []*op, err error) {
 	w.db.log.Error("commit failed", "err", err, "ops", len(ops))
 	touched := map[string]bool{}
 	for _, o := range ops {
-		if o.err == nil {
-			o.err = fmt.Errorf("sqldb: commit: %w: %w", sluice.ErrUncertain, err)
+		if o.err != nil {
+			continue
 		}
+		o.err = fmt.Errorf("sqldb: commit: %w: %w", sluice.ErrUncertain, err)
 		for _, c := range o.tx.touched {
 			touched[c] = true
 		}
 	}
-	var campaigns []string
-	for c := range touched {
-		campaigns = append(campaigns, c)
-	}
 	w.db.permitMu.RLock()
 	p := w.db.permit
 	w.db.permitMu.RUnlock()
-	if p != nil && len(campaigns) > 0 {
-		p.Uncertain(campaigns)
+	if p != nil && len(touched) > 0 {
+		p.Uncertain(slices.Sorted(maps.Keys(touched)))
 	}
 }
 
@@ -428,8 +462,8 @@ func (t *tx) audit(at sluice.Millis, a sluice.Actor, action, object string, befo
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO audit_log (at_ms, key_id, name, role, addr, request_id, reason, action, object, before, after)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	_, err = t.exec(`INSERT INTO audit_log (at_ms, key_id, name, role, addr, request_id, reason, action, object,
+		before, after) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		at, a.KeyID, a.Name, string(a.Role), a.Addr, a.RequestID, a.Reason, action, object, b, c)
 	return err
 }
