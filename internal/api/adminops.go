@@ -184,7 +184,7 @@ func (a *Admin) finished(ctx context.Context, p *Problem, cause error) *Problem 
 	info, q := infoOf(ctx), *p
 	q.Title, q.RequestID = titleOf(q.Code, q.Status, info.lang), info.id
 	if q.Status >= http.StatusInternalServerError {
-		a.cfg.Logger.Error("request failed", "err", cause, "status", q.Status, "request_id", info.id)
+		a.cfg.Logger.Log(ctx, failureLevel(cause), "request failed", "err", cause, "status", q.Status, "request_id", info.id)
 	}
 	return &q
 }

@@ -203,7 +203,7 @@ func (c *call) raw(status int, contentType, body []byte) {
 func (c *call) problem(err error) {
 	p := asProblem(err)
 	if p.Status >= http.StatusInternalServerError {
-		c.p.cfg.Logger.Error("request failed", "err", err, "status", p.Status, "request_id", string(c.requestID),
+		c.p.cfg.Logger.Log(c.p.base, failureLevel(err), "request failed", "err", err, "status", p.Status, "request_id", string(c.requestID),
 			"method", string(c.ctx.Method()), "route", c.routePath())
 	}
 	c.answerProblem(p)

@@ -214,3 +214,7 @@ const peer = "198.51.100.7:4711"
 const isJSON = "Content-Type: application/json"
 
 const alice = "Authorization: Bearer buyer-alice"
+
+func decided(d sluice.Decision) func(context.Context, *sluice.ClaimRequest) sluice.Decision {
+	return func(context.Context, *sluice.ClaimRequest) sluice.Decision { return d }
+}

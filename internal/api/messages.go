@@ -125,7 +125,26 @@ var codeText = map[string]text{
 	"COUPON_NOT_VALID_YET":  {"The coupon is not valid yet", "该券尚未生效"},
 	"COUPON_NOT_VALID_HERE": {"The coupon is not valid at this merchant", "该券不适用于本商户"},
 	"MIN_SPEND_NOT_MET":     {"The purchase is below the minimum spend", "未达到最低消费金额"},
-	"NOT_REDEEMED_BY":       {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
+	"REDEMPTION_REVERSED":   {"This redemption was reversed", "该次核销已撤销"},
+	"UNKNOWN_COUPON":        {"There is no such coupon", "券码不存在"},
+	"UNKNOWN_ORDER":         {"There is no such order", "订单不存在"},
+	"PAYMENT_MISMATCH":      {"Amount or currency do not match the order", "支付金额或币种与订单不符"},
+	"REFERENCE_REUSED":      {"The reference was used for something else", "该编号已用于其他请求"},
+	"NO_SANDBOX":            {"The sandbox payment is off", "沙箱支付未开启"},
+	"READ_ONLY":             {"Changes are paused for the moment", "系统暂时只读，请稍后再试"},
+
+	"CAMPAIGN_EXISTS":  {"There is a campaign with this id already", "活动编号已存在"},
+	"CAMPAIGN_CHANGED": {"Somebody else changed the campaign meanwhile", "活动已被他人修改，请刷新后重试"},
+	"CHANGE_ID_REUSED": {"The change id was used for another adjustment", "变更编号已用于其他调整"},
+	"STOCK_TAKEN":      {"The units are held or sold already", "库存已被占用或售出"},
+	"TOTAL_TOO_LARGE":  {"The total would be too large", "总量超出上限"},
+	"BATCH_TOO_LARGE":  {"Too much at once", "单批数量过大"},
+	"NOT_IN_FORCE":     {"Recorded, but not in force yet", "已保存，但尚未生效"},
+	"UNKNOWN_SWITCH":   {"There is no such switch", "开关不存在"},
+	"UNKNOWN_BLOCK":    {"There is no such block", "封禁记录不存在"},
+	"UNKNOWN_KEY":      {"There is no such API key", "API 密钥不存在"},
+	"BOOTSTRAP_KEY":    {"The key of the settings cannot be revoked here", "配置中的密钥不能在此吊销"},
+	"NOT_REDEEMED_BY":  {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
 }
 
 // titleOf gives the sentence for a problem code: the reason's where the code is one, the general one of the status where

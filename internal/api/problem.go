@@ -2,6 +2,7 @@ package api
 
 import (
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/sluice-sale/sluice"
@@ -115,6 +116,16 @@ func asProblem(err error) *Problem {
 		return p
 	}
 	return newProblem(http.StatusInternalServerError, codeInternal, "")
+}
+
+// failureLevel says how loudly a 5xx is logged: one that was foreseen and named, such as a server that was made read-only,
+// is a warning.
+func failureLevel(err error) slog.Level {
+	var fault *sluice.Fault
+	if errors.As(err, &fault) && errors.Is(err, sluice.ErrUnavailable) {
+		return slog.LevelWarn
+	}
+	return slog.LevelError
 }
 
 // problemOf is asProblem for handlers of the operators' listener: they return what it gives. nil stays nil.

@@ -232,6 +232,11 @@ func (p *Public) finish(c *call) {
 
 func (p *Public) answer(c *call) {
 	ctx := c.ctx
+	if ctx.Request.Header.ContentLength() < 0 {
+		// A chunked body may have come with a Content-Length that a proxy in front believed instead. Nothing that follows
+		// on this connection is read, so that nothing can be smuggled.
+		ctx.SetConnectionClose()
+	}
 	if len(ctx.Request.Header.RequestURI()) > maxURI {
 		c.problem(newProblem(http.StatusRequestURITooLong, codeURITooLong, "at most 4096 bytes"))
 		return
