@@ -29,6 +29,20 @@ type AdminDeps struct {
 	Keys    Keys
 	Metrics http.Handler              // answers /metrics; nil: there is no such route
 	Ready   func() (waiting []string) // what /readyz waits for; empty when ready. May be nil: always ready
+
+	Shelf     CampaignShelf // reading campaigns
+	Campaigns CampaignDesk  // changing them
+	Stock     StockDesk
+	Grants    GrantDesk
+	Audience  AudienceDesk
+	Switches  SwitchDesk
+	Blocklist BlocklistDesk
+	KeyDesk   KeyDesk
+	Audit     AuditLog
+	Events    EventFeed
+	Reports   ReportDesk
+	Claims    ClaimIndex
+	Lookup    LookupDesk
 }
 
 // Admin is the operators' listener. It owns its server.
@@ -78,6 +92,15 @@ func NewAdmin(cfg AdminConfig, deps AdminDeps) (*Admin, error) {
 // registerNouns adds the routes of every noun, in the order in which they are documented. Each noun file declares its ports
 // and leaves its routes out where they are nil.
 func (a *Admin) registerNouns(api huma.API) {
+	a.registerCampaigns(api)
+	a.registerGrants(api)
+	a.registerSwitches(api)
+	a.registerBlocklist(api)
+	a.registerKeys(api)
+	a.registerAudit(api)
+	a.registerEvents(api)
+	a.registerReports(api)
+	a.registerAdminClaims(api)
 }
 
 func (a *Admin) newAPI() huma.API {

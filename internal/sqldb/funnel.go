@@ -49,31 +49,35 @@ func (db *DB) DropBuckets(ctx context.Context, before sluice.Millis, limit int) 
 	return n, err
 }
 
-// Buckets reads a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound.
-func (db *DB) Buckets(ctx context.Context, campaign string, from, until sluice.Millis) ([]sluice.Bucket, error) {
+// EachBucket hands each a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound. It stops at
+// the first error of each and returns it.
+func (db *DB) EachBucket(
+	ctx context.Context, campaign string, from, until sluice.Millis, each func(*sluice.Bucket) error,
+) error {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT start_ms, width_ms, counts, latency FROM funnel_buckets
 		WHERE campaign_no = (SELECT no FROM campaigns WHERE id = ?) AND start_ms >= ? AND (? = 0 OR start_ms < ?)
 		ORDER BY start_ms`, campaign, from, until, until)
 	if err != nil {
-		return nil, translate(err, "read the buckets of "+campaign)
+		return translate(err, "read the buckets of "+campaign)
 	}
 	defer rows.Close()
-	var all []sluice.Bucket
 	for rows.Next() {
 		var b sluice.Bucket
 		var counts, latency string
 		if err := rows.Scan(&b.Start, &b.Width, &counts, &latency); err != nil {
-			return nil, translate(err, "read the buckets of "+campaign)
+			return translate(err, "read the buckets of "+campaign)
 		}
 		if err := decodeBucket(&b, counts, latency); err != nil {
-			return nil, fmt.Errorf("sqldb: bucket %d of %s: %w", b.Start, campaign, err)
+			return fmt.Errorf("sqldb: bucket %d of %s: %w", b.Start, campaign, err)
 		}
-		all = append(all, b)
+		if err := each(&b); err != nil {
+			return err
+		}
 	}
 	if err := rows.Err(); err != nil {
-		return nil, translate(err, "read the buckets of "+campaign)
+		return translate(err, "read the buckets of "+campaign)
 	}
-	return all, nil
+	return nil
 }
 
 // replayed is how ReasonNone is kept: it counts recorded answers that were given again.

@@ -1,0 +1,164 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// maxReportBuckets bounds the buckets of a report: where a campaign ran for longer, the coarse ones are joined.
+const maxReportBuckets = 2000
+
+// ReportLedger reads what is kept of a campaign.
+type ReportLedger interface {
+	Campaign(ctx context.Context, id string) (sluice.Campaign, error)
+	Campaigns(ctx context.Context) ([]sluice.Campaign, error)
+	// Tallies sums a campaign's rows.
+	Tallies(ctx context.Context, campaign string) (sluice.Tallies, error)
+	// EachBucket hands over the kept buckets that begin in [from, until), oldest first; until 0 means no bound.
+	EachBucket(ctx context.Context, campaign string, from, until sluice.Millis, each func(*sluice.Bucket) error) error
+}
+
+// Tally knows the latest buckets, those that are not kept yet among them.
+type Tally interface {
+	// Since gives the buckets that end after since, oldest first, at most limit (0: all), and the moment to ask from next.
+	Since(campaign string, since sluice.Millis, limit int) (buckets []sluice.Bucket, next sluice.Millis)
+}
+
+// ReportsConfig puts the desk of reports together. All but Now are required.
+type ReportsConfig struct {
+	Ledger   ReportLedger
+	Tally    Tally
+	Permits  Permits
+	Verifier Verifier
+	Now      func() time.Time // default time.Now
+}
+
+// Reports tells what happened. It changes nothing.
+type Reports struct{ cfg ReportsConfig }
+
+// NewReports makes the desk.
+func NewReports(cfg ReportsConfig) *Reports {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Reports{cfg: cfg}
+}
+
+func (d *Reports) now() sluice.Millis { return sluice.MillisOf(d.cfg.Now()) }
+
+// Report tells everything about one campaign: what the gate decided, what the rows say, and whether both agree.
+func (d *Reports) Report(ctx context.Context, id string) (sluice.CampaignReport, error) {
+	r := sluice.CampaignReport{}
+	c, err := d.cfg.Ledger.Campaign(ctx, id)
+	if err != nil {
+		return r, unknown(err, id)
+	}
+	if r.Buckets, err = d.buckets(ctx, id); err != nil {
+		return r, err
+	}
+	for i := range r.Buckets {
+		for reason, n := range r.Buckets[i].Counts {
+			r.Decisions[reason] += n
+		}
+		r.Latency.Merge(&r.Buckets[i].Latency)
+	}
+	if r.Rows, err = d.cfg.Ledger.Tallies(ctx, id); err != nil {
+		return r, fmt.Errorf("admin: report of %s: %w", id, err)
+	}
+	if r.Verification, err = verify(ctx, d.cfg.Verifier, d.cfg.Permits, id); err != nil {
+		return r, err
+	}
+	r.At = d.now()
+	r.Campaign = viewOf(c, d.cfg.Permits, r.At)
+	return r, nil
+}
+
+// buckets joins what is kept with what is in memory, which is the newer of the two where both have a bucket.
+func (d *Reports) buckets(ctx context.Context, id string) ([]sluice.Bucket, error) {
+	recent, _ := d.cfg.Tally.Since(id, 0, 0)
+	known := make(map[sluice.Millis]bool, len(recent))
+	for i := range recent {
+		known[recent[i].Start] = true
+	}
+	line := timeline{width: sluice.CoarseBucket}
+	err := d.cfg.Ledger.EachBucket(ctx, id, 0, 0, func(b *sluice.Bucket) error {
+		if !known[b.Start] {
+			line.add(b)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("admin: report of %s: %w", id, err)
+	}
+	for i := range recent {
+		line.add(&recent[i])
+	}
+	return line.buckets, nil
+}
+
+// timeline is a list of buckets that stays short: fine ones stand as they are, coarse ones are joined where there are too
+// many.
+type timeline struct {
+	width   sluice.Millis // of the coarse ones
+	buckets []sluice.Bucket
+}
+
+func (l *timeline) add(b *sluice.Bucket) {
+	l.put(b)
+	for len(l.buckets) > maxReportBuckets {
+		l.width *= 2
+		all := l.buckets
+		l.buckets = nil
+		for i := range all {
+			l.put(&all[i])
+		}
+	}
+}
+
+func (l *timeline) put(b *sluice.Bucket) {
+	x := *b
+	if x.Width >= sluice.CoarseBucket {
+		x.Width = l.width
+		x.Start -= x.Start % l.width
+		if n := len(l.buckets); n > 0 && l.buckets[n-1].Start == x.Start && l.buckets[n-1].Width == x.Width {
+			l.buckets[n-1].Merge(b)
+			return
+		}
+	}
+	l.buckets = append(l.buckets, x)
+}
+
+// Live gives one look at a running campaign: its counts, and its buckets since a moment.
+func (d *Reports) Live(ctx context.Context, id string, since sluice.Millis, limit int) (sluice.LiveView, error) {
+	c, err := d.cfg.Ledger.Campaign(ctx, id)
+	if err != nil {
+		return sluice.LiveView{}, unknown(err, id)
+	}
+	v := sluice.LiveView{At: d.now()}
+	v.Campaign = viewOf(c, d.cfg.Permits, v.At)
+	v.Buckets, v.Next = d.cfg.Tally.Since(id, since, limit)
+	return v, nil
+}
+
+// Summary sums all campaigns; load tests are counted and left out.
+func (d *Reports) Summary(ctx context.Context) (sluice.Summary, error) {
+	all, err := d.cfg.Ledger.Campaigns(ctx)
+	if err != nil {
+		return sluice.Summary{}, err
+	}
+	s := sluice.Summary{ByState: map[sluice.CampaignState]int64{}, At: d.now()}
+	for _, c := range all {
+		if c.LoadTest {
+			s.LoadTests++
+			continue
+		}
+		v := viewOf(c, d.cfg.Permits, s.At)
+		s.Campaigns++
+		s.ByState[v.State]++
+		s.Total, s.Held, s.Sold = s.Total+c.Stock.Total, s.Held+c.Stock.Held, s.Sold+c.Stock.Sold
+	}
+	return s, nil
+}

@@ -1,0 +1,105 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// BlocklistDesk changes and reads the blocklist. What it answers is committed and in force.
+type BlocklistDesk interface {
+	Add(ctx context.Context, b sluice.Block, a sluice.Actor) (sluice.Block, error)
+	Remove(ctx context.Context, id string, a sluice.Actor) (sluice.Block, error)
+	Get(ctx context.Context, id string) (sluice.Block, error)
+	List(ctx context.Context, scope sluice.BlockScope, value, after string, limit int) ([]sluice.Block, error)
+}
+
+type (
+	blockBody struct {
+		Scope     sluice.BlockScope `json:"scope,omitempty" doc:"Required: address, user or device"`
+		Value     string            `json:"value,omitempty" doc:"Required: an IP address or network, a user id, a device id"`
+		Reason    string            `json:"reason,omitempty" doc:"Why: for the audit log, up to 500 bytes"`
+		ExpiresAt *time.Time        `json:"expires_at,omitempty" nullable:"false" doc:"Absent: until it is lifted"`
+	}
+	blockAnswer struct {
+		ID        string            `json:"id" doc:"The reference that a blocked buyer is shown"`
+		Scope     sluice.BlockScope `json:"scope" enum:"address,user,device"`
+		Value     string            `json:"value"`
+		Reason    string            `json:"reason,omitempty"`
+		Author    string            `json:"author,omitempty"`
+		CreatedAt time.Time         `json:"created_at"`
+		ExpiresAt *time.Time        `json:"expires_at,omitempty"`
+	}
+	blockOutput     struct{ Body blockAnswer }
+	blockPageOutput struct {
+		Body struct {
+			Items      []blockAnswer `json:"items" nullable:"false"`
+			NextCursor string        `json:"next_cursor,omitempty"`
+		}
+	}
+)
+
+func blockAnswerOf(b *sluice.Block) blockAnswer {
+	return blockAnswer{b.ID, b.Scope, b.Value, b.Reason, b.Author, b.CreatedAt.Time(), moment(b.ExpiresAt)}
+}
+
+func answerBlock(b sluice.Block, err error) (*blockOutput, error) {
+	if err != nil {
+		return nil, problemOf(err)
+	}
+	return &blockOutput{blockAnswerOf(&b)}, nil
+}
+
+// registerBlocklist adds the blocklist.
+func (a *Admin) registerBlocklist(api huma.API) {
+	desk := a.deps.Blocklist
+	if desk == nil {
+		return
+	}
+	huma.Register(api, op("GET", "/v1/admin/blocklist", "The blocks in force", sluice.RoleViewer),
+		func(ctx context.Context, in *struct {
+			pageInput
+			Scope string `query:"scope" enum:"address,user,device"`
+			Value string `query:"value" maxLength:"128" doc:"Only the block of exactly this address, network, user or device"`
+		}) (*blockPageOutput, error) {
+			page, err := desk.List(ctx, sluice.BlockScope(in.Scope), in.Value, in.Cursor, in.Limit+1)
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			out := &blockPageOutput{}
+			if len(page) > in.Limit {
+				page = page[:in.Limit]
+				out.Body.NextCursor = page[in.Limit-1].ID
+			}
+			out.Body.Items = make([]blockAnswer, len(page))
+			for i := range page {
+				out.Body.Items[i] = blockAnswerOf(&page[i])
+			}
+			return out, nil
+		})
+	type path struct {
+		ID string `path:"id" maxLength:"64"`
+	}
+	huma.Register(api, op("GET", "/v1/admin/blocklist/{id}", "One block, by the reference a buyer was shown", sluice.RoleViewer),
+		func(ctx context.Context, in *path) (*blockOutput, error) { return answerBlock(desk.Get(ctx, in.ID)) })
+	add := op("POST", "/v1/admin/blocklist", "Block an address, a network, a user or a device", sluice.RoleOperator)
+	add.DefaultStatus = http.StatusCreated
+	huma.Register(api, add, func(ctx context.Context, in *struct{ Body blockBody }) (*blockOutput, error) {
+		b := sluice.Block{Scope: in.Body.Scope, Value: in.Body.Value, Reason: in.Body.Reason}
+		if in.Body.ExpiresAt != nil {
+			b.ExpiresAt = sluice.MillisOf(*in.Body.ExpiresAt)
+		}
+		return answerBlock(desk.Add(ctx, b, actorBecause(ctx, in.Body.Reason)))
+	})
+	huma.Register(api, op("DELETE", "/v1/admin/blocklist/{id}", "Lift a block", sluice.RoleOperator),
+		func(ctx context.Context, in *struct {
+			path
+			Reason string `query:"reason" maxLength:"500"`
+		}) (*blockOutput, error) {
+			return answerBlock(desk.Remove(ctx, in.ID, actorBecause(ctx, in.Reason)))
+		})
+}
