@@ -232,6 +232,9 @@ func (s *Server) Kill(tb testing.TB) {
 	s.WaitExit(tb)
 }
 
+// KillNow ends the server as a crash would, from any goroutine, and does not wait.
+func (s *Server) KillNow() { _ = s.cmd.Process.Signal(syscall.SIGKILL) }
+
 // WaitExit waits until the server is gone and gives its exit code; -1 where a signal ended it.
 func (s *Server) WaitExit(tb testing.TB) int {
 	tb.Helper()
