@@ -242,7 +242,7 @@ func (c *call) logPanic(cause any) {
 // busy answers that a lane is full: claims with their own decision, the rest with a problem.
 func (c *call) busy() {
 	if c.route.lane == laneClaim {
-		c.decision(sluice.Decision{Reason: sluice.ReasonBusy, RetryAfterMS: 1000})
+		c.decision(sluice.Decision{Reason: sluice.ReasonBusy, RetryAfterMS: 1000}, c.now())
 		return
 	}
 	p := newProblem(http.StatusServiceUnavailable, codeBusy, "too many requests of this kind are under way")

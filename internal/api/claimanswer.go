@@ -31,8 +31,8 @@ type claimAnswer struct {
 // releasedText replaces "You got it" for a claim whose units have gone back.
 var releasedText = text{"It was yours, and has been given back", "该笔已取消或退回"}
 
-// decision answers a claim.
-func (c *call) decision(d sluice.Decision) {
+// decision answers a claim at now.
+func (c *call) decision(d sluice.Decision, now sluice.Millis) {
 	status, isProblem := reasonStatus(d.Reason, c.p.cfg.DecisionStatus == "http")
 	if isProblem {
 		c.decisionProblem(d, status)
@@ -46,7 +46,7 @@ func (c *call) decision(d sluice.Decision) {
 	if c.lang != langEN {
 		h.SetCanonical(headerLanguage, []byte("zh-CN"))
 	}
-	c.out = appendDecision(c.out[:0], &d, unsafeString(c.paramBytes("id")), c.lang, c.now())
+	c.out = appendDecision(c.out[:0], &d, unsafeString(c.paramBytes("id")), c.lang, now)
 	c.raw(status, typeJSON, c.out)
 }
 

@@ -83,10 +83,11 @@ func (p *Public) claim(c *call) {
 	c.claim.At = sluice.MillisOf(began)
 	c.deadline = lazyDeadline{base: p.base, after: p.cfg.ClaimTimeout}
 	d := p.deps.Gate.Claim(&c.deadline, &c.claim)
+	answered := p.cfg.Now()
 	if p.cfg.OnClaim != nil {
-		p.cfg.OnClaim(d.Reason, p.cfg.Now().Sub(began))
+		p.cfg.OnClaim(d.Reason, answered.Sub(began))
 	}
-	c.decision(d)
+	c.decision(d, sluice.MillisOf(answered))
 }
 
 // readClaim fills c.claim with what body and header say; a body that cannot be right is refused before the funnel.

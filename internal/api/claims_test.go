@@ -36,9 +36,17 @@ func golden(t *testing.T, path string, got []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("%s differs; run the test with -update and read the difference\n%s", path, got)
+	if bytes.Equal(got, want) {
+		return
 	}
+	a, b := strings.Split(string(got), "\n"), strings.Split(string(want), "\n")
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] {
+			t.Errorf("%s, line %d: got\n%s\nwant\n%s", path, i+1, a[i], b[i])
+			break
+		}
+	}
+	t.Errorf("%s: %d lines, want %d; run the test with -update and read the difference", path, len(a), len(b))
 }
 
 const claims = "/v1/campaigns/spring/claims"
