@@ -43,6 +43,9 @@ type AdminDeps struct {
 	Reports   ReportDesk
 	Claims    ClaimIndex
 	Lookup    LookupDesk
+	Orders    OrderDesk
+	Payments  PaymentBook
+	Coupons   CouponDesk
 }
 
 // Admin is the operators' listener. It owns its server.
@@ -101,6 +104,8 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerEvents(api)
 	a.registerReports(api)
 	a.registerAdminClaims(api)
+	a.registerOrders(api)
+	a.registerCoupons(api)
 }
 
 func (a *Admin) newAPI() huma.API {

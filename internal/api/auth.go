@@ -89,27 +89,33 @@ func authenticateKey(ctx context.Context, keys Keys, fails *failures, addr netip
 	return sluice.APIKey{}, newProblem(http.StatusUnauthorized, codeUnauthenticated, "a valid API key is needed")
 }
 
-// verifySignature checks "t=<unix s>,v1=<hex>": HMAC-SHA256 of "t.body" under any of the payment secrets, at most
-// signatureWindow old or ahead.
+// maxSignatures bounds the v1 parts of one header that are looked at.
+const maxSignatures = 8
+
+// verifySignature checks "t=<unix s>,v1=<hex>[,v1=…]": HMAC-SHA256 of "t.body" under any of the payment secrets, at most
+// signatureWindow old or ahead. While the payment side changes its secret it may sign with the old and the new one.
 func (p *Public) verifySignature(header, body []byte) error {
 	bad := newProblem(http.StatusUnauthorized, codeSignature, "the signature is missing, wrong or older than 5 minutes")
-	var stamp, mac []byte
+	var stamp []byte
+	var sent [][]byte
 	for part := range bytes.SplitSeq(header, []byte(",")) {
 		name, value, _ := bytes.Cut(bytes.TrimSpace(part), []byte("="))
 		switch string(name) {
 		case "t":
+			if stamp != nil {
+				return bad
+			}
 			stamp = value
 		case "v1":
-			mac = value
+			mac := make([]byte, hex.DecodedLen(len(value)))
+			if n, err := hex.Decode(mac, value); err == nil && n == sha256.Size && len(sent) < maxSignatures {
+				sent = append(sent, mac)
+			}
 		}
 	}
-	sent := make([]byte, hex.DecodedLen(len(mac)))
-	n, err := hex.Decode(sent, mac)
-	if err != nil || n != sha256.Size || len(stamp) > 12 {
-		return bad
-	}
 	at, err := strconv.ParseInt(string(stamp), 10, 64)
-	if age := p.cfg.Now().Sub(time.Unix(at, 0)); err != nil || age > signatureWindow || age < -signatureWindow {
+	if age := p.cfg.Now().Sub(time.Unix(at, 0)); err != nil || len(stamp) > 12 || age > signatureWindow ||
+		age < -signatureWindow {
 		return bad
 	}
 	ok := false
@@ -118,7 +124,10 @@ func (p *Public) verifySignature(header, body []byte) error {
 		h.Write(stamp)
 		h.Write([]byte{'.'})
 		h.Write(body)
-		ok = hmac.Equal(h.Sum(nil), sent) || ok
+		want := h.Sum(nil)
+		for _, mac := range sent {
+			ok = hmac.Equal(want, mac) || ok
+		}
 	}
 	if !ok {
 		return bad

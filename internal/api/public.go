@@ -65,6 +65,8 @@ type PublicDeps struct {
 	Gate      Gate
 	Claims    Claims
 	Campaigns Campaigns
+	Orders    Orders
+	Coupons   Coupons
 	Keys      Keys
 }
 
@@ -123,7 +125,7 @@ func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 // publicRoutes collects the routes of every noun, in the order in which they are documented.
 func publicRoutes() []route {
 	var all []route
-	for _, noun := range [...]func() []route{timeRoutes, campaignRoutes, claimRoutes} {
+	for _, noun := range [...]func() []route{timeRoutes, campaignRoutes, claimRoutes, orderRoutes, couponRoutes} {
 		all = append(all, noun()...)
 	}
 	return all

@@ -58,59 +58,50 @@ func (d *Desk) Wallet(ctx context.Context, user, cursor string, limit int) (slui
 	return d.ledger.Coupons(ctx, sluice.CouponQuery{User: user, At: d.now(), Cursor: cursor, Limit: limit})
 }
 
-// Step is what a merchant asks. Merchant is the one its key speaks for.
-type Step struct {
-	Op         sluice.CouponOp
-	Code       string // as a person typed it
-	Reference  string // 1 to sluice.MaxReference bytes: the merchant's purchase
-	Merchant   string
-	SpendMinor int64 // redeem: 0 to sluice.MaxPriceMinor
-	LockSec    int64 // lock: 1 to sluice.MaxLockSec; 0 means sluice.DefaultLockSec
-}
-
-// Use carries out a merchant's step. Redeem and reverse are idempotent by merchant and reference, lock and unlock
-// for the same reference. ErrNotFound: an unknown or forged code. ErrConflict: a Fault that says why not.
-func (d *Desk) Use(ctx context.Context, s Step) (sluice.Redemption, error) {
+// Use carries out a merchant's step. Of u it takes the code as a person typed it, the reference (1 to
+// sluice.MaxReference bytes), the merchant that the key speaks for and, to redeem, what the purchase costs (0 to
+// sluice.MaxPriceMinor). lockSec is how long a lock holds: 1 to sluice.MaxLockSec, 0 means sluice.DefaultLockSec.
+// Redeem and reverse are idempotent by merchant and reference, lock and unlock for the same reference.
+// ErrNotFound: an unknown or forged code. ErrConflict: a Fault that says why not.
+func (d *Desk) Use(ctx context.Context, u sluice.CouponUse, lockSec int64) (sluice.Redemption, error) {
 	if d.cfg.ReadOnly() {
 		return sluice.Redemption{}, sluice.NewFault(sluice.ErrUnavailable, "READ_ONLY",
 			"coupons cannot be changed at present")
 	}
-	if err := s.check(); err != nil {
+	if err := check(u, lockSec); err != nil {
 		return sluice.Redemption{}, err
 	}
-	code, err := canonical(s.Code)
+	code, err := canonical(u.Code)
 	if err != nil {
 		return sluice.Redemption{}, err
 	}
-	if s.LockSec == 0 {
-		s.LockSec = sluice.DefaultLockSec
+	if lockSec == 0 {
+		lockSec = sluice.DefaultLockSec
 	}
-	now := d.now()
-	r, err := d.ledger.UseCoupon(ctx, sluice.CouponUse{
-		Op: s.Op, Code: code, Reference: s.Reference, Merchant: s.Merchant, SpendMinor: s.SpendMinor,
-		LockedUntil: now + sluice.Millis(s.LockSec*1000), At: now,
-	})
+	u.Code, u.At = code, d.now()
+	u.LockedUntil = u.At + sluice.Millis(lockSec*1000)
+	r, err := d.ledger.UseCoupon(ctx, u)
 	if err == nil && !r.Replayed && d.cfg.OnUse != nil {
-		d.cfg.OnUse(s.Op)
+		d.cfg.OnUse(u.Op)
 	}
 	return r, err
 }
 
 // check finds what cannot be right in a step.
-func (s Step) check() error {
+func check(u sluice.CouponUse, lockSec int64) error {
 	var bad []sluice.FieldFault
 	within := func(field string, v, low, high int64) {
 		if v < low || v > high {
 			bad = append(bad, sluice.FieldFault{Field: field, Detail: fmt.Sprintf("must be %d to %d", low, high)})
 		}
 	}
-	if len(s.Reference) < 1 || len(s.Reference) > sluice.MaxReference {
+	if len(u.Reference) < 1 || len(u.Reference) > sluice.MaxReference {
 		bad = append(bad, sluice.FieldFault{
 			Field: "reference", Detail: fmt.Sprintf("must be 1 to %d bytes", sluice.MaxReference),
 		})
 	}
-	within("amount_minor", s.SpendMinor, 0, sluice.MaxPriceMinor)
-	within("lock_s", s.LockSec, 0, sluice.MaxLockSec)
+	within("amount_minor", u.SpendMinor, 0, sluice.MaxPriceMinor)
+	within("lock_s", lockSec, 0, sluice.MaxLockSec)
 	return sluice.Invalid(bad...)
 }
 

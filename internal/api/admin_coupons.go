@@ -1,0 +1,141 @@
+package api
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// CouponDesk serves operators. Codes are as a person typed them. Steps may be repeated; who asked for them is put
+// down in the audit log.
+type CouponDesk interface {
+	// Search gives a page of coupons, newest first.
+	Search(ctx context.Context, q sluice.CouponQuery) (sluice.Page[sluice.Coupon], error)
+	// Get gives one coupon; ErrNotFound for an unknown or forged code.
+	Get(ctx context.Context, code string) (sluice.Coupon, error)
+	// Revoke takes a coupon away; ErrConflict where it is redeemed.
+	Revoke(ctx context.Context, code string, c sluice.RevokeChoice, by sluice.Actor) (sluice.Coupon, error)
+	// Unlock ends whatever lock is on it.
+	Unlock(ctx context.Context, code string, by sluice.Actor) (sluice.Coupon, error)
+}
+
+// adminCoupon is a coupon as operators see it.
+type adminCoupon struct {
+	couponBody
+	N             int        `json:"n" doc:"Its number within the claim, from 0"`
+	UserID        string     `json:"user_id"`
+	RequestID     string     `json:"request_id,omitempty"`
+	Source        string     `json:"source" enum:"claim,grant"`
+	LiveUnits     int64      `json:"live_units" doc:"What it still takes from the stock"`
+	LimitUnits    int64      `json:"limit_units" doc:"What it still takes of the user's limit"`
+	MerchantID    string     `json:"merchant_id,omitempty" doc:"Who locked or redeemed it"`
+	Reference     string     `json:"reference,omitempty" doc:"Of the lock or of the redemption"`
+	LockedUntil   *time.Time `json:"locked_until,omitempty"`
+	RedeemedAt    *time.Time `json:"redeemed_at,omitempty"`
+	AmountMinor   int64      `json:"amount_minor,omitempty"`
+	DiscountMinor int64      `json:"discount_minor,omitempty"`
+	EndedAt       *time.Time `json:"ended_at,omitempty" doc:"When it expired or was revoked"`
+}
+
+func adminCouponOf(x *sluice.Coupon) adminCoupon {
+	a := adminCoupon{
+		couponBody: couponBodyOf(x), N: x.N, UserID: x.User, RequestID: x.RequestID, Source: x.Source.String(),
+		LiveUnits: x.LiveUnits, LimitUnits: x.LimitUnits, LockedUntil: timeOrNil(x.LockedUntil),
+		RedeemedAt: timeOrNil(x.RedeemedAt), AmountMinor: x.Spend, DiscountMinor: x.Discount, EndedAt: timeOrNil(x.EndedAt),
+	}
+	switch x.State {
+	case sluice.CouponLocked:
+		a.MerchantID, a.Reference = x.LockBy, x.LockRef
+	case sluice.CouponRedeemed:
+		a.MerchantID, a.Reference = x.RedeemBy, x.RedeemRef
+	}
+	return a
+}
+
+type (
+	couponOutput struct{ Body adminCoupon }
+	couponInput  struct {
+		Code string `path:"code" maxLength:"64"`
+	}
+	couponSearch struct {
+		Limit    int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
+		Cursor   string `query:"cursor" maxLength:"256" doc:"next_cursor of the page before"`
+		User     string `query:"user" maxLength:"64"`
+		Code     string `query:"code" maxLength:"64"`
+		Claim    string `query:"claim" maxLength:"64" doc:"A claim id"`
+		Request  string `query:"request" maxLength:"128" doc:"A request id; quick together with user"`
+		Campaign string `query:"campaign" maxLength:"64"`
+		State    string `query:"state" enum:"issued,locked,redeemed,expired,revoked,rejected"`
+	}
+	revokeInput struct {
+		couponInput
+		Body *struct {
+			UnitBack  bool   `json:"unit_back,omitempty" doc:"The unit returns to the stock"`
+			LimitBack bool   `json:"limit_back,omitempty" doc:"The user may claim again within the limit"`
+			Reason    string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
+		}
+	}
+	unlockInput struct {
+		couponInput
+		Body *struct {
+			Reason string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
+		}
+	}
+)
+
+// registerCoupons adds what operators do with coupons.
+func (a *Admin) registerCoupons(api huma.API) {
+	desk := a.deps.Coupons
+	if desk == nil {
+		return
+	}
+	answer := func(x sluice.Coupon, err error) (*couponOutput, error) {
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &couponOutput{Body: adminCouponOf(&x)}, nil
+	}
+	search := op("GET", "/v1/admin/coupons", "Search coupons, newest first", sluice.RoleSupport)
+	search.Description += " A page may be short, even empty, and still have a next_cursor: a search that no index helps " +
+		"looks at a bounded number of coupons."
+	huma.Register(api, search, func(ctx context.Context, in *couponSearch) (*listOutput[adminCoupon], error) {
+		q := sluice.CouponQuery{
+			User: in.User, Code: in.Code, RequestID: in.Request, Campaign: in.Campaign,
+			State: sluice.CouponState(in.State), Limit: in.Limit, Cursor: in.Cursor,
+		}
+		if in.Claim != "" {
+			id, ok := sluice.ParseClaimID(in.Claim)
+			if !ok {
+				return listOf(sluice.Page[sluice.Coupon]{}, nil, adminCouponOf)
+			}
+			q.ID = id
+		}
+		page, err := desk.Search(ctx, q)
+		return listOf(page, err, adminCouponOf)
+	})
+	huma.Register(api, op("GET", "/v1/admin/coupons/{code}", "One coupon", sluice.RoleSupport),
+		func(ctx context.Context, in *couponInput) (*couponOutput, error) {
+			return answer(desk.Get(ctx, in.Code))
+		})
+	huma.Register(api, op("POST", "/v1/admin/coupons/{code}/revoke", "Take a coupon away", sluice.RoleOperator),
+		func(ctx context.Context, in *revokeInput) (*couponOutput, error) {
+			var choice sluice.RevokeChoice
+			by := actorOf(ctx)
+			if b := in.Body; b != nil {
+				choice = sluice.RevokeChoice{UnitBack: b.UnitBack, LimitBack: b.LimitBack}
+				by.Reason = b.Reason
+			}
+			return answer(desk.Revoke(ctx, in.Code, choice, by))
+		})
+	huma.Register(api, op("POST", "/v1/admin/coupons/{code}/unlock", "End a coupon's lock", sluice.RoleSupport),
+		func(ctx context.Context, in *unlockInput) (*couponOutput, error) {
+			by := actorOf(ctx)
+			if in.Body != nil {
+				by.Reason = in.Body.Reason
+			}
+			return answer(desk.Unlock(ctx, in.Code, by))
+		})
+}
