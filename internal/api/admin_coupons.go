@@ -24,7 +24,7 @@ type CouponDesk interface {
 
 // adminCoupon is a coupon as operators see it.
 type adminCoupon struct {
-	couponBody
+	CouponBody
 	N             int        `json:"n" doc:"Its number within the claim, from 0"`
 	UserID        string     `json:"user_id"`
 	RequestID     string     `json:"request_id,omitempty"`
@@ -42,7 +42,7 @@ type adminCoupon struct {
 
 func adminCouponOf(x *sluice.Coupon) adminCoupon {
 	a := adminCoupon{
-		couponBody: couponBodyOf(x), N: x.N, UserID: x.User, RequestID: x.RequestID, Source: x.Source.String(),
+		CouponBody: couponBodyOf(x), N: x.N, UserID: x.User, RequestID: x.RequestID, Source: x.Source.String(),
 		LiveUnits: x.LiveUnits, LimitUnits: x.LimitUnits, LockedUntil: timeOrNil(x.LockedUntil),
 		RedeemedAt: timeOrNil(x.RedeemedAt), AmountMinor: x.Spend, DiscountMinor: x.Discount, EndedAt: timeOrNil(x.EndedAt),
 	}
@@ -57,7 +57,8 @@ func adminCouponOf(x *sluice.Coupon) adminCoupon {
 
 type (
 	couponOutput struct{ Body adminCoupon }
-	couponInput  struct {
+	// CouponPath is exported because huma passes over what is embedded and is not.
+	CouponPath struct {
 		Code string `path:"code" maxLength:"64"`
 	}
 	couponSearch struct {
@@ -71,7 +72,7 @@ type (
 		State    string `query:"state" enum:"issued,locked,redeemed,expired,revoked,rejected"`
 	}
 	revokeInput struct {
-		couponInput
+		CouponPath
 		Body *struct {
 			UnitBack  bool   `json:"unit_back,omitempty" doc:"The unit returns to the stock"`
 			LimitBack bool   `json:"limit_back,omitempty" doc:"The user may claim again within the limit"`
@@ -79,7 +80,7 @@ type (
 		}
 	}
 	unlockInput struct {
-		couponInput
+		CouponPath
 		Body *struct {
 			Reason string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
 		}
@@ -117,7 +118,7 @@ func (a *Admin) registerCoupons(api huma.API) {
 		return listOf(page, err, adminCouponOf)
 	})
 	huma.Register(api, op("GET", "/v1/admin/coupons/{code}", "One coupon", sluice.RoleSupport),
-		func(ctx context.Context, in *couponInput) (*couponOutput, error) {
+		func(ctx context.Context, in *CouponPath) (*couponOutput, error) {
 			return answer(desk.Get(ctx, in.Code))
 		})
 	huma.Register(api, op("POST", "/v1/admin/coupons/{code}/revoke", "Take a coupon away", sluice.RoleOperator),

@@ -29,7 +29,7 @@ type PaymentBook interface {
 
 // adminOrder is an order as operators see it.
 type adminOrder struct {
-	orderBody
+	OrderBody
 	UserID     string         `json:"user_id"`
 	RequestID  string         `json:"request_id,omitempty"`
 	Source     string         `json:"source" enum:"claim,grant"`
@@ -54,7 +54,7 @@ type adminPayment struct {
 
 func adminOrderOf(o *sluice.Order) adminOrder {
 	a := adminOrder{
-		orderBody: orderBodyOf(o), UserID: o.User, RequestID: o.RequestID, Source: o.Source.String(),
+		OrderBody: orderBodyOf(o), UserID: o.User, RequestID: o.RequestID, Source: o.Source.String(),
 		LiveUnits: o.LiveUnits, LimitUnits: o.LimitUnits, PaidAt: timeOrNil(o.PaidAt), ClosedAt: timeOrNil(o.ClosedAt),
 	}
 	if o.Rejected != sluice.ReasonNone {
@@ -97,7 +97,8 @@ func listOf[T, S any](page sluice.Page[T], err error, show func(*T) S) (*listOut
 
 type (
 	orderOutput struct{ Body adminOrder }
-	orderInput  struct {
+	// OrderPath is exported because huma passes over what is embedded and is not.
+	OrderPath struct {
 		ID string `path:"id" maxLength:"64" doc:"An order id or the id of its claim"`
 	}
 	orderSearch struct {
@@ -113,13 +114,13 @@ type (
 		RefundDue bool   `query:"refund_due" doc:"Only orders with money to give back"`
 	}
 	cancelInput struct {
-		orderInput
+		OrderPath
 		Body *struct {
 			Reason string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
 		}
 	}
 	refundInput struct {
-		orderInput
+		OrderPath
 		Body *struct {
 			UnitBack  bool   `json:"unit_back,omitempty" doc:"The units return to the stock"`
 			LimitBack bool   `json:"limit_back,omitempty" doc:"The user may buy again within the limit"`
@@ -204,7 +205,7 @@ func (a *Admin) registerOrderSearch(api huma.API, desk OrderDesk) {
 		return listOf(page, err, adminOrderOf)
 	})
 	huma.Register(api, op("GET", "/v1/admin/orders/{id}", "One order, with its payments", sluice.RoleSupport),
-		func(ctx context.Context, in *orderInput) (*orderOutput, error) {
+		func(ctx context.Context, in *OrderPath) (*orderOutput, error) {
 			id, err := orderID(in.ID)
 			if err != nil {
 				return nil, err

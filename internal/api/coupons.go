@@ -17,8 +17,8 @@ type Coupons interface {
 	Use(ctx context.Context, u sluice.CouponUse, lockSec int64) (sluice.Redemption, error)
 }
 
-// couponBody is a coupon as its owner sees it.
-type couponBody struct {
+// CouponBody is a coupon as its owner sees it.
+type CouponBody struct {
 	Code       string    `json:"code" doc:"Grouped by four for people; dashes, spaces and case do not matter"`
 	ClaimID    string    `json:"claim_id"`
 	CampaignID string    `json:"campaign_id"`
@@ -28,15 +28,15 @@ type couponBody struct {
 	CreatedAt  time.Time `json:"created_at"`
 }
 
-func couponBodyOf(x *sluice.Coupon) couponBody {
-	return couponBody{
+func couponBodyOf(x *sluice.Coupon) CouponBody {
+	return CouponBody{
 		Code: sluice.FormatCouponCode(x.Code), ClaimID: x.ID.String(), CampaignID: x.Campaign, State: string(x.State),
 		ValidFrom: x.ValidFrom.Time(), ValidUntil: x.ValidUntil.Time(), CreatedAt: x.CreatedAt.Time(),
 	}
 }
 
 type couponPage struct {
-	Items      []couponBody `json:"items" nullable:"false"`
+	Items      []CouponBody `json:"items" nullable:"false"`
 	NextCursor string       `json:"next_cursor,omitempty"`
 }
 
@@ -118,7 +118,7 @@ func (p *Public) ownCoupons(c *call) {
 		c.problem(err)
 		return
 	}
-	out := couponPage{Items: make([]couponBody, len(page.Items)), NextCursor: page.Next}
+	out := couponPage{Items: make([]CouponBody, len(page.Items)), NextCursor: page.Next}
 	for i := range page.Items {
 		out.Items[i] = couponBodyOf(&page.Items[i])
 	}

@@ -20,8 +20,8 @@ type Orders interface {
 	Notify(ctx context.Context, p sluice.Payment) (sluice.Order, error)
 }
 
-// orderBody is an order as its owner and the payment side see it.
-type orderBody struct {
+// OrderBody is an order as its owner and the payment side see it.
+type OrderBody struct {
 	ID          string     `json:"id"`
 	ClaimID     string     `json:"claim_id"`
 	CampaignID  string     `json:"campaign_id"`
@@ -36,8 +36,8 @@ type orderBody struct {
 	CreatedAt   time.Time  `json:"created_at"`
 }
 
-func orderBodyOf(o *sluice.Order) orderBody {
-	return orderBody{
+func orderBodyOf(o *sluice.Order) OrderBody {
+	return OrderBody{
 		ID: o.ID.OrderID(), ClaimID: o.ID.String(), CampaignID: o.Campaign, Quantity: o.Quantity,
 		AmountMinor: o.AmountMinor, Currency: o.Currency, State: string(o.State), CloseReason: string(o.CloseReason),
 		RefundDue: o.RefundDue, RefundedAt: timeOrNil(o.RefundedAt), ExpiresAt: o.ExpiresAt.Time(),
@@ -58,7 +58,7 @@ func timeOrNil(m sluice.Millis) *time.Time {
 type emptyBody struct{}
 
 type orderPage struct {
-	Items      []orderBody `json:"items" nullable:"false"`
+	Items      []OrderBody `json:"items" nullable:"false"`
 	NextCursor string      `json:"next_cursor,omitempty"`
 }
 
@@ -84,7 +84,7 @@ func orderRoutes() []route {
 			method: "POST", path: "/v1/orders/{id}/cancel", auth: authBuyer, handle: (*Public).cancelOrder,
 			doc: opDoc{
 				summary: "Cancel an unpaid order", tag: "Orders", request: emptyBody{}, optionalBody: true,
-				response: orderBody{}, problems: conflict,
+				response: OrderBody{}, problems: conflict,
 				detail: "To its owner only. Cancelling a closed order changes nothing.",
 			},
 		},
@@ -92,14 +92,14 @@ func orderRoutes() []route {
 			method: "POST", path: "/v1/orders/{id}/pay", auth: authBuyer, handle: (*Public).payOrder,
 			doc: opDoc{
 				summary: "Pay an order in the sandbox", tag: "Orders", request: emptyBody{}, optionalBody: true,
-				response: orderBody{}, problems: conflict,
+				response: OrderBody{}, problems: conflict,
 				detail: "Only where the sandbox provider is on; no money moves. Paying a paid order changes nothing.",
 			},
 		},
 		{
 			method: "POST", path: "/v1/payments/notifications", auth: authPayment, handle: (*Public).notifyPayment,
 			doc: opDoc{
-				summary: "Tell of a payment", tag: "Payments", request: notificationBody{}, response: orderBody{},
+				summary: "Tell of a payment", tag: "Payments", request: notificationBody{}, response: OrderBody{},
 				problems: conflict,
 				detail: "Idempotent by reference. Money that comes after the close or twice is kept as refund_due. A wrong " +
 					"amount or currency (409) and an unknown order (404) are refused and kept for a person.",
@@ -130,7 +130,7 @@ func (p *Public) ownOrders(c *call) {
 		c.problem(err)
 		return
 	}
-	out := orderPage{Items: make([]orderBody, len(page.Items)), NextCursor: page.Next}
+	out := orderPage{Items: make([]OrderBody, len(page.Items)), NextCursor: page.Next}
 	for i := range page.Items {
 		out.Items[i] = orderBodyOf(&page.Items[i])
 	}
