@@ -22,8 +22,8 @@ type CouponDesk interface {
 	Unlock(ctx context.Context, code string, by sluice.Actor) (sluice.Coupon, error)
 }
 
-// adminCoupon is a coupon as operators see it.
-type adminCoupon struct {
+// issuedCoupon is a coupon as operators see it.
+type issuedCoupon struct {
 	CouponBody
 	N             int        `json:"n" doc:"Its number within the claim, from 0"`
 	UserID        string     `json:"user_id"`
@@ -40,8 +40,8 @@ type adminCoupon struct {
 	EndedAt       *time.Time `json:"ended_at,omitempty" doc:"When it expired or was revoked"`
 }
 
-func adminCouponOf(x *sluice.Coupon) adminCoupon {
-	a := adminCoupon{
+func issuedCouponOf(x *sluice.Coupon) issuedCoupon {
+	a := issuedCoupon{
 		CouponBody: couponBodyOf(x), N: x.N, UserID: x.User, RequestID: x.RequestID, Source: x.Source.String(),
 		LiveUnits: x.LiveUnits, LimitUnits: x.LimitUnits, LockedUntil: timeOrNil(x.LockedUntil),
 		RedeemedAt: timeOrNil(x.RedeemedAt), AmountMinor: x.Spend, DiscountMinor: x.Discount, EndedAt: timeOrNil(x.EndedAt),
@@ -56,7 +56,7 @@ func adminCouponOf(x *sluice.Coupon) adminCoupon {
 }
 
 type (
-	couponOutput struct{ Body adminCoupon }
+	couponOutput struct{ Body issuedCoupon }
 	// CouponPath is exported because huma passes over what is embedded and is not.
 	CouponPath struct {
 		Code string `path:"code" maxLength:"64"`
@@ -97,12 +97,12 @@ func (a *Admin) registerCoupons(api huma.API) {
 		if err != nil {
 			return nil, problemOf(err)
 		}
-		return &couponOutput{Body: adminCouponOf(&x)}, nil
+		return &couponOutput{Body: issuedCouponOf(&x)}, nil
 	}
 	search := op("GET", "/v1/admin/coupons", "Search coupons, newest first", sluice.RoleSupport)
 	search.Description += " A page may be short, even empty, and still have a next_cursor: a search that no index helps " +
 		"looks at a bounded number of coupons."
-	huma.Register(api, search, func(ctx context.Context, in *couponSearch) (*listOutput[adminCoupon], error) {
+	huma.Register(api, search, func(ctx context.Context, in *couponSearch) (*listOutput[issuedCoupon], error) {
 		q := sluice.CouponQuery{
 			User: in.User, Code: in.Code, RequestID: in.Request, Campaign: in.Campaign,
 			State: sluice.CouponState(in.State), Limit: in.Limit, Cursor: in.Cursor,
@@ -110,12 +110,12 @@ func (a *Admin) registerCoupons(api huma.API) {
 		if in.Claim != "" {
 			id, ok := sluice.ParseClaimID(in.Claim)
 			if !ok {
-				return listOf(sluice.Page[sluice.Coupon]{}, nil, adminCouponOf)
+				return listOf(sluice.Page[sluice.Coupon]{}, nil, issuedCouponOf)
 			}
 			q.ID = id
 		}
 		page, err := desk.Search(ctx, q)
-		return listOf(page, err, adminCouponOf)
+		return listOf(page, err, issuedCouponOf)
 	})
 	huma.Register(api, op("GET", "/v1/admin/coupons/{code}", "One coupon", sluice.RoleSupport),
 		func(ctx context.Context, in *CouponPath) (*couponOutput, error) {
