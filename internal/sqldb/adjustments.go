@@ -55,7 +55,7 @@ func (db *DB) Adjustments(ctx context.Context, campaignID string) ([]sluice.Adju
 //
 // An increase applies what was asked. For a decrease the caller has taken -a.Applied units from the permit before;
 // where they are not free in the ledger nothing is written and the answer is an ErrConflict Fault STOCK_TAKEN. The
-// permit hears of an increase after the commit. ErrUnavailable: nothing was done. ErrUncertain: repeat it under the
+// permit hears of it after the commit. ErrUnavailable: nothing was done. ErrUncertain: repeat it under the
 // same change id.
 func (db *DB) RecordAdjustment(
 	ctx context.Context, a sluice.Adjustment, actor sluice.Actor,
