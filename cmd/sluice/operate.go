@@ -139,6 +139,9 @@ func (o *operator) call(ctx context.Context, method, path string, in, out any) e
 	switch out := out.(type) {
 	case nil:
 		return nil
+	case *json.RawMessage:
+		*out = raw
+		return nil
 	case *[]byte:
 		*out = raw
 		return nil
