@@ -125,7 +125,8 @@ func (a *app) input(path string) ([]byte, error) {
 // say prints one line for people.
 func (a *app) say(format string, args ...any) { fmt.Fprintf(a.out, format+"\n", args...) }
 
-// confirm asks before something that cannot be taken back: at a terminal with a question, else --confirm has to name it.
+// confirm asks before something that cannot be taken back: at a terminal with a question, else --confirm has to name
+// it.
 func (a *app) confirm(what, id, given string) error {
 	if given == id {
 		return nil

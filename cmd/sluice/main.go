@@ -20,12 +20,25 @@ type cli struct {
 	JSON    bool `name:"json" help:"Print JSON for scripts."`
 	NoColor bool `name:"no-color" help:"Print without colours (so does NO_COLOR, and anything that is not a terminal)."`
 
-	Serve   serveCmd   `cmd:"" group:"run" help:"Run the server."`
-	Demo    demoCmd    `cmd:"" group:"run" help:"Show a flash sale: a server, a crowd of 100,000, the verdict."`
-	Lab     labCmd     `cmd:"" group:"run" help:"Measure a sale: an open-loop crowd, the speed, and an audit of every claim."`
-	Token   tokenCmd   `cmd:"" group:"run" help:"Make a buyer's token, for tests and development."`
-	Config  configCmd  `cmd:"" group:"run" help:"Print the settings in force and where each came from, secrets masked."`
-	Version versionCmd `cmd:"" group:"run" help:"Print the version."`
+	Serve  serveCmd  `cmd:"" group:"run" help:"Run the server."`
+	Demo   demoCmd   `cmd:"" group:"run" help:"Show a flash sale: a server, a crowd of 100,000, the verdict."`
+	Lab    labCmd    `cmd:"" group:"run" help:"Measure a sale: an open-loop crowd, the speed, and an audit of every claim."`
+	Token  tokenCmd  `cmd:"" group:"run" help:"Make a buyer's token, for tests and development."`
+	Config configCmd `cmd:"" group:"run" help:"Print the settings in force and where each came from, secrets masked."`
+
+	Campaign  campaignCmd  `cmd:"" group:"sale" help:"Campaigns: list, create, get, edit, pause, end, adjust, grant …"`
+	Switch    switchCmd    `cmd:"" group:"sale" help:"Switches: list, set, clear."`
+	Blocklist blocklistCmd `cmd:"" group:"sale" help:"The blocklist: list, add, remove."`
+	Key       keyCmd       `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
+	Events    eventsCmd    `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
+	Report    reportCmd    `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
+	Verify    verifyCmd    `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 where one does not hold."`
+
+	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy the ledger, beside a running server."`
+	Migrate    migrateCmd    `cmd:"" group:"keep" help:"Bring the ledger's schema up to date; serve does so by itself."`
+	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this machine and its settings."`
+	Version    versionCmd    `cmd:"" group:"keep" help:"Print the version."`
+	Completion completionCmd `cmd:"" group:"keep" help:"Print what a shell needs to complete commands."`
 }
 
 func main() {
@@ -85,8 +98,9 @@ func (a *app) parser(c *cli) (*kong.Kong, error) {
 		kong.Description("A flash-sale and coupon engine: it never oversells.\n\nExit codes: "+exitCodes),
 		kong.Writers(a.out, a.err),
 		kong.Exit(func(code int) { panic(quit{code}) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 110}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
 		kong.ExplicitGroups(groups),
+		kong.Vars{"admin_url": defaultAdminURL},
 	)
 }
 

@@ -16,8 +16,8 @@ type serveCmd struct {
 	kong.Plugins
 }
 
-// Run runs it until a signal comes: SIGTERM or SIGINT stop it in good order, a second one makes it hurry, a third one ends
-// it at once; SIGHUP reads certificates again.
+// Run runs it until a signal comes: SIGTERM or SIGINT stop it in good order, a second one makes it hurry, a third one
+// ends it at once; SIGHUP reads certificates again.
 func (c *serveCmd) Run(a *app) error {
 	cfg, err := a.loadConfig(c.File, given(c.Plugins))
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 // listenerTimeout bounds how long the operators' listener takes to let go once everything else has stopped.
 const listenerTimeout = 3 * time.Second
 
-// server is a running Sluice. startServer gives one that answers; stop takes it down. Lab and demo run one inside their own
-// process.
+// server is a running Sluice. startServer gives one that answers; stop takes it down. Lab and demo run one inside
+// their own process.
 type server struct {
 	cfg     *config.Loaded
 	log     *slog.Logger
@@ -53,9 +53,9 @@ type serverOptions struct {
 	started  time.Time
 }
 
-// startServer starts everything in order: it locks the data folder, opens the ledger, makes the secrets, answers the operators
-// (so that they can ask how far the start has come), arms admission, starts the agents and lets the public in. An error leaves
-// nothing running. ctx bounds the start only.
+// startServer starts everything in order: it locks the data folder, opens the ledger, makes the secrets, answers the
+// operators (so that they can ask how far the start has come), arms admission, starts the agents and lets the public
+// in. An error leaves nothing running. ctx bounds the start only.
 func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*server, error) {
 	s := &server{cfg: cfg, level: new(slog.LevelVar), ready: &readiness{}, failed: make(chan error, 2)}
 	s.log = newLogger(o.log, cfg.Log, s.level)
@@ -65,7 +65,7 @@ func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*ser
 	})
 	s.ready.begin("starting", "")
 	for _, step := range []func(context.Context, serverOptions) error{
-		s.checkListeners, s.openFolder, s.openParts, s.listenAdmin, s.arm, s.startAgents, s.listenPublic,
+		s.checkListeners, s.openParts, s.listenAdmin, s.arm, s.startAgents, s.listenPublic,
 	} {
 		if err := step(ctx, o); err != nil {
 			hurry, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenerTimeout)
@@ -122,12 +122,8 @@ func listen(key, addr string) (net.Listener, error) {
 	return ln, nil
 }
 
-func (s *server) openFolder(context.Context, serverOptions) error {
-	f, err := openFolder(s.cfg.Data)
-	if err != nil {
-		return err
-	}
-	s.onStop("the data folder", func(context.Context) error { return f.close() })
+// makeSecrets needs the data folder for itself, which the ledger's lock has seen to.
+func (s *server) makeSecrets() error {
 	made, err := s.cfg.MakeSecrets()
 	if err != nil {
 		return err
@@ -208,8 +204,8 @@ func (s *server) serve(what string, run func(net.Listener) error, ln net.Listene
 	}
 }
 
-// stop takes everything down in reverse order: the public listener accepts no more and lets what is under way finish, the
-// agents stop, the batches are committed, the ledger is closed. ctx bounds the wait for requests under way; the
+// stop takes everything down in reverse order: the public listener accepts no more and lets what is under way finish,
+// the agents stop, the batches are committed, the ledger is closed. ctx bounds the wait for requests under way; the
 // rest is finished in any case. It is to be called once.
 func (s *server) stop(ctx context.Context) error {
 	s.ready.begin("stopping", "")

@@ -35,15 +35,19 @@ type parts struct {
 	switches  *admin.Switches
 	blocklist *admin.Blocklist
 	audience  *admin.Audience
+	reports   *admin.Reports
 	orders    *order.Desk
 	coupons   *coupon.Desk
 }
 
-// openParts opens and joins everything that does not listen. What it opens is on the server's list of stops at once, so that a
-// failure half way leaves nothing open.
+// openParts opens and joins everything that does not listen. What it opens is on the server's list of stops at once,
+// so that a failure half way leaves nothing open.
 func openParts(ctx context.Context, s *server) (*parts, error) {
 	p := &parts{}
 	if err := p.openLedger(ctx, s); err != nil {
+		return nil, notOpened(s.cfg.Data, err)
+	}
+	if err := s.makeSecrets(); err != nil {
 		return nil, err
 	}
 	p.admission = memory.New(memory.Config{
@@ -77,6 +81,9 @@ func (p *parts) openDesks(s *server) {
 	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Gate: p.gate})
 	p.audience = admin.NewAudience(admin.AudienceConfig{
 		Ledger: p.ledger, Campaigns: p.ledger, Gate: p.gate, Noter: p.ledger,
+	})
+	p.reports = admin.NewReports(admin.ReportsConfig{
+		Ledger: p.ledger, Tally: p.gate.Tally(), Permits: p.admission, Verifier: p.ledger,
 	})
 	p.orders = order.New(order.Config{
 		Log: s.log, Sandbox: s.cfg.Payment.Provider == "sandbox", ReadOnly: p.board.readOnly.Load,
@@ -265,7 +272,11 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 	return api.NewAdmin(api.AdminConfig{
 		Logger: s.log, Level: s.level, TLS: s.certs[1].config(), TrustedProxies: s.cfg.TrustedProxies,
-	}, api.AdminDeps{Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list})
+	}, api.AdminDeps{
+		Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list, Shelf: p.campaigns, Campaigns: p.campaigns,
+		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Blocklist: p.blocklist,
+		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports,
+	})
 }
 
 // scrapeTimeout bounds what one scrape reads from the ledger.

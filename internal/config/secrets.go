@@ -34,9 +34,8 @@ type secretSlot struct {
 }
 
 func (k *kept) slots(c *Config) []secretSlot {
-	byKeys := len(c.JWT.PublicKeys) > 0 || c.JWT.KeyFile != "" || c.JWT.JWKSURL != ""
 	return []secretSlot{
-		{"jwt.secret", &c.JWT.Secret, &k.JWTSecret, !byKeys},
+		{"jwt.secret", &c.JWT.Secret, &k.JWTSecret, !c.verifiesByKeys()},
 		{"admin.key", &c.Admin.Key, &k.AdminKey, true},
 		{"payment.secret", &c.Payment.Secret, &k.PaymentSecret, true},
 	}
@@ -141,4 +140,11 @@ func randomSecret() string {
 	var b [20]byte
 	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
 	return strings.ToLower(base32.StdEncoding.EncodeToString(b[:]))
+}
+
+// VerifiesByKeys says whether buyers' tokens are verified by public keys, so that no secret has to be made.
+func (c *Loaded) VerifiesByKeys() bool { return c.Config.verifiesByKeys() }
+
+func (c *Config) verifiesByKeys() bool {
+	return len(c.JWT.PublicKeys) > 0 || c.JWT.KeyFile != "" || c.JWT.JWKSURL != ""
 }

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,24 @@ const backupStep = 2048
 // FILE_EXISTS. The copy appears under its name only when it is complete and on the disk. Claims go on meanwhile;
 // progress, where given, gets pages done and pages in all.
 func (db *DB) Backup(ctx context.Context, path string, progress func(done, of int64)) error {
+	return backup(ctx, db.rdb, path, progress)
+}
+
+// BackupFile is Backup of the ledger at from, by a process that does not have it open: whether a server is running on
+// it or not. It takes no lock and changes nothing. ErrNotFound: there is no ledger.
+func BackupFile(ctx context.Context, from, path string, progress func(done, of int64)) error {
+	if _, err := os.Stat(from); err != nil {
+		return fmt.Errorf("sqldb: backup: %w: %w", sluice.ErrNotFound, err)
+	}
+	rdb, err := sql.Open("sqlite", dsn(Config{Path: from}, true)+"&mode=rw")
+	if err != nil {
+		return fmt.Errorf("sqldb: backup: %w", err)
+	}
+	defer func() { _ = rdb.Close() }()
+	return backup(ctx, rdb, path, progress)
+}
+
+func backup(ctx context.Context, rdb *sql.DB, path string, progress func(done, of int64)) error {
 	if _, err := os.Lstat(path); err == nil {
 		return sluice.NewFault(sluice.ErrConflict, "FILE_EXISTS", path+" exists; a backup does not overwrite")
 	}
@@ -28,7 +47,7 @@ func (db *DB) Backup(ctx context.Context, path string, progress func(done, of in
 	}
 	_ = part.Close()
 	defer func() { _ = os.Remove(part.Name()) }()
-	if err := db.copyTo(ctx, part.Name(), progress); err != nil {
+	if err := copyTo(ctx, rdb, part.Name(), progress); err != nil {
 		return err
 	}
 	// A link, unlike a rename, fails where the name has been taken meanwhile.
@@ -38,8 +57,8 @@ func (db *DB) Backup(ctx context.Context, path string, progress func(done, of in
 	return syncFolder(filepath.Dir(path))
 }
 
-func (db *DB) copyTo(ctx context.Context, path string, progress func(done, of int64)) error {
-	conn, err := db.rdb.Conn(ctx)
+func copyTo(ctx context.Context, rdb *sql.DB, path string, progress func(done, of int64)) error {
+	conn, err := rdb.Conn(ctx)
 	if err != nil {
 		return translate(err, "backup")
 	}

@@ -1,6 +1,6 @@
-// Package e2e tests the built binary from outside: it is started, asked over HTTP and by its own command line, stopped and
-// killed. The harness builds it once, gives each server free ports and a folder of its own, and waits for events with a
-// deadline, never for a time.
+// Package e2e tests the built binary from outside: it is started, asked over HTTP and by its own command line, stopped
+// and killed. The harness builds it once, gives each server free ports and a folder of its own, and waits for events
+// with a deadline, never for a time.
 package e2e
 
 import (
@@ -309,7 +309,8 @@ func (a Answer) Into(tb testing.TB, v any) {
 	}
 }
 
-// Ask makes one call to url. body is nil, a []byte or string as it stands, or anything else as JSON. token may be empty.
+// Ask makes one call to url. body is nil, a []byte or string as it stands, or anything else as JSON. token may be
+// empty.
 func (s *Server) Ask(tb testing.TB, method, url, token string, body any, headers ...string) Answer {
 	tb.Helper()
 	a, err := s.TryAsk(method, url, token, body, headers...)

@@ -33,8 +33,9 @@ type sale struct {
 	count atomic.Int64 // confirmed answers
 }
 
-// TestKillNine kills the server 20 times at random moments of a canonical sale. Whoever has seen CONFIRMED keeps it, nothing
-// is oversold, and a copy of a claim gets the same answer; whoever saw no answer asks again with the same request id.
+// TestKillNine kills the server 20 times at random moments of a canonical sale. Whoever has seen CONFIRMED keeps it,
+// nothing is oversold, and a copy of a claim gets the same answer; whoever saw no answer asks again with the same
+// request id.
 func TestKillNine(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	rng := rand.New(rand.NewPCG(seed, 1))

@@ -135,8 +135,8 @@ const (
 	linearCalls     = 12 // of each client on each campaign
 )
 
-// TestLinearizable records what concurrent clients were answered over HTTP (claims, copies, cancels, adjustments), and has
-// porcupine look for an order of the calls in which every answer is right.
+// TestLinearizable records what concurrent clients were answered over HTTP (claims, copies, cancels, adjustments), and
+// has porcupine look for an order of the calls in which every answer is right.
 func TestLinearizable(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)

@@ -2,21 +2,7 @@
 
 package main
 
-import (
-	"errors"
-	"os"
-	"syscall"
-)
-
-// lockFile takes an exclusive lock on the open file for as long as it stays open; errLocked where another process has it.
-// The lock goes with the process, so that a crash leaves none behind.
-func lockFile(f *os.File) error {
-	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	if errors.Is(err, syscall.EWOULDBLOCK) {
-		return errLocked
-	}
-	return err
-}
+import "syscall"
 
 // openFiles gives how many files the process may have open.
 func openFiles() (uint64, bool) {

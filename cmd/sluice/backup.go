@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/sqldb"
+)
+
+// backupCmd copies a ledger beside the server that runs on it.
+type backupCmd struct {
+	Out string `required:"" placeholder:"FILE" help:"Where the copy goes; a folder gets sluice.db." predictor:"file"`
+	dataFlags
+}
+
+// Help says how to restore.
+func (backupCmd) Help() string {
+	return `The copy is consistent as of its beginning; a server may run meanwhile, and goes on.
+To restore, start a server on a folder that holds the copy as sluice.db:
+
+  sluice backup --data sluice-data --out restored/sluice.db
+  sluice serve --data restored
+
+The secrets are not in the copy: keep secrets.json, or the variables that set them, with it.`
+}
+
+// Run copies it.
+func (c *backupCmd) Run(a *app) error {
+	cfg, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	out := c.Out
+	if st, err := os.Stat(out); err == nil && st.IsDir() {
+		out = filepath.Join(out, ledgerFile)
+	}
+	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	p := newProgress(a.err, a.json)
+	err = sqldb.BackupFile(a.ctx, ledgerPath(cfg), out, func(done, of int64) { p.at("copying, pages:", done, of) })
+	p.end()
+	var fault *sluice.Fault
+	switch {
+	case errors.Is(err, sluice.ErrNotFound):
+		return &failure{code: exitFailed, err: fmt.Errorf("there is no ledger in %s", cfg.Data),
+			next: "sluice backup --data with the server's data folder"}
+	case errors.As(err, &fault) && errors.Is(err, sluice.ErrConflict):
+		return &failure{code: exitFailed, err: errors.New(fault.Detail), next: "--out with another name"}
+	case err != nil:
+		return err
+	}
+	st, err := os.Stat(out)
+	if err != nil {
+		return fmt.Errorf("backup: %w", err)
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"file": out, "bytes": st.Size()})
+	}
+	a.say("%s, %s bytes. To restore: sluice serve --data %s", out, thousands(st.Size()), filepath.Dir(out))
+	return nil
+}
+
+// migrateCmd brings the ledger's schema up to date; serve does so by itself.
+type migrateCmd struct{ dataFlags }
+
+// Run migrates it. A running server keeps the folder to itself: then there is nothing to migrate.
+func (c *migrateCmd) Run(a *app) error {
+	cfg, err := c.load(a)
+	if err != nil {
+		return err
+	}
+	db, err := sqldb.Open(a.ctx, sqldb.Config{Path: ledgerPath(cfg)})
+	if err != nil {
+		return notOpened(cfg.Data, err)
+	}
+	if err := db.Close(); err != nil {
+		return err
+	}
+	if a.json {
+		return a.printJSON(map[string]any{"ledger": ledgerPath(cfg), "migrated": true})
+	}
+	a.say("%s is up to date", ledgerPath(cfg))
+	return nil
+}

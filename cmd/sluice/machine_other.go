@@ -1,0 +1,8 @@
+//go:build !unix
+
+package main
+
+// openFiles and freeBytes are not known here.
+func openFiles() (uint64, bool) { return 0, false }
+
+func freeBytes(string) (uint64, bool) { return 0, false }
