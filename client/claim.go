@@ -194,9 +194,9 @@ func again(c *Claim) bool {
 // stand back at the start of a sale, so that pause is spread by a few milliseconds only.
 func (c *Client) againAfter(claim *Claim, n int) time.Duration {
 	if claim.Reason() == sluice.ReasonNotStarted {
-		return time.Duration(claim.StartsInMS)*time.Millisecond + time.Duration(c.random()*float64(startSpread))
+		return millis(claim.StartsInMS) + time.Duration(c.random()*float64(startSpread))
 	}
-	return time.Duration(claim.RetryAfterMS)*time.Millisecond + c.backoff(n)
+	return millis(claim.RetryAfterMS) + c.backoff(n)
 }
 
 // post sends the claim once.
@@ -322,7 +322,7 @@ func (c *Client) waitUntil(ctx context.Context, claim *Claim, end time.Time) (*C
 		switch {
 		case err == nil:
 			claim = &next
-			wait = time.Duration(next.RetryAfterMS)*time.Millisecond + time.Duration(c.random()*float64(pollSpread))
+			wait = millis(next.RetryAfterMS) + time.Duration(c.random()*float64(pollSpread))
 			if time.Since(asked) < pollEarly {
 				wait = max(wait, min(pollBackoff, time.Second<<min(try, 8)))
 			} else {

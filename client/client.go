@@ -31,6 +31,7 @@ const (
 	maxBody       = 8 << 20
 	pageSize      = 100
 
+	maxAsked     = time.Hour // the longest wait that a server is believed to ask for
 	firstBackoff = 250 * time.Millisecond
 	lastBackoff  = 8 * time.Second
 )

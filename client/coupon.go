@@ -26,15 +26,6 @@ func (c *Client) MyCoupons(ctx context.Context) iter.Seq2[Coupon, error] {
 	return pages[Coupon](ctx, c, "/v1/me/coupons")
 }
 
-// Redemption is what a merchant does with a coupon. Reference names the purchase, 1 to 128 bytes: the same call
-// under the same reference is answered the same, so that it may be repeated.
-type Redemption struct {
-	Reference   string `json:"reference"`
-	MerchantID  string `json:"merchant_id,omitempty"`  // empty: the API key's own
-	AmountMinor int64  `json:"amount_minor,omitempty"` // Redeem: what the purchase costs, in minor units
-	LockSec     int64  `json:"lock_s,omitempty"`       // Lock: for how long; 0: 15 minutes
-}
-
 // Redeemed is a coupon after a merchant's call.
 type Redeemed struct {
 	Code          string             `json:"code"`
@@ -46,34 +37,45 @@ type Redeemed struct {
 	DiscountMinor int64              `json:"discount_minor"`
 	Currency      string             `json:"currency"`
 	LockedUntil   *time.Time         `json:"locked_until"`
-	Replayed      bool               `json:"replayed"`
+	At            time.Time          `json:"at"`
+	Replayed      bool               `json:"replayed"` // the recorded answer, given again
 }
 
-// LockCoupon keeps a coupon for the purchase r.Reference for a while. A refusal is a [Problem] that is an
-// sluice.ErrConflict, with code COUPON_REDEEMED, COUPON_EXPIRED, COUPON_LOCKED, COUPON_NOT_VALID_HERE and so on; an
-// unknown or mistyped code is an sluice.ErrNotFound. Both hold for the other calls on coupons, too.
-func (c *Client) LockCoupon(ctx context.Context, code string, r Redemption) (*Redeemed, error) {
-	return c.coupon(ctx, code, "lock", r)
+// LockCoupon keeps a coupon for one purchase of the merchant whose API key the client has; hold is rounded down to the
+// second, 0 means 15 minutes, a day is the most.
+//
+// reference names the purchase, 1 to 128 bytes. The same call under the same reference is answered the same, so
+// that all calls on coupons are repeated by themselves where an answer is lost. A refusal is a [Problem] that is
+// an sluice.ErrConflict, with code COUPON_REDEEMED, COUPON_EXPIRED, COUPON_LOCKED, COUPON_NOT_VALID_HERE and so
+// on; an unknown or mistyped code is an sluice.ErrNotFound.
+func (c *Client) LockCoupon(ctx context.Context, code, reference string, hold time.Duration) (*Redeemed, error) {
+	return c.coupon(ctx, code, "lock", struct {
+		Reference string `json:"reference"`
+		LockSec   int64  `json:"lock_s,omitempty"`
+	}{reference, int64(hold / time.Second)})
 }
 
-// UnlockCoupon ends the lock that r.Reference holds.
-func (c *Client) UnlockCoupon(ctx context.Context, code string, r Redemption) (*Redeemed, error) {
-	return c.coupon(ctx, code, "unlock", r)
+// UnlockCoupon ends the lock that reference holds.
+func (c *Client) UnlockCoupon(ctx context.Context, code, reference string) (*Redeemed, error) {
+	return c.coupon(ctx, code, "unlock", map[string]string{"reference": reference})
 }
 
-// RedeemCoupon uses a coupon for the purchase r.Reference of r.AmountMinor and gives the discount.
-func (c *Client) RedeemCoupon(ctx context.Context, code string, r Redemption) (*Redeemed, error) {
-	return c.coupon(ctx, code, "redeem", r)
+// RedeemCoupon uses a coupon for the purchase reference of amountMinor, in minor units, and gives the discount.
+func (c *Client) RedeemCoupon(ctx context.Context, code, reference string, amountMinor int64) (*Redeemed, error) {
+	return c.coupon(ctx, code, "redeem", struct {
+		Reference   string `json:"reference"`
+		AmountMinor int64  `json:"amount_minor"`
+	}{reference, amountMinor})
 }
 
-// ReverseCoupon undoes the redemption r.Reference: the coupon can be used again while it is valid.
-func (c *Client) ReverseCoupon(ctx context.Context, code string, r Redemption) (*Redeemed, error) {
-	return c.coupon(ctx, code, "reverse", r)
+// ReverseCoupon undoes the redemption that reference made: the coupon can be used again while it is valid.
+func (c *Client) ReverseCoupon(ctx context.Context, code, reference string) (*Redeemed, error) {
+	return c.coupon(ctx, code, "reverse", map[string]string{"reference": reference})
 }
 
-func (c *Client) coupon(ctx context.Context, code, verb string, r Redemption) (*Redeemed, error) {
+func (c *Client) coupon(ctx context.Context, code, verb string, body any) (*Redeemed, error) {
 	var out Redeemed
-	k := call{method: http.MethodPost, path: "/v1/coupons/" + url.PathEscape(code) + "/" + verb, body: r}
+	k := call{method: http.MethodPost, path: "/v1/coupons/" + url.PathEscape(code) + "/" + verb, body: body}
 	if err := c.repeat(ctx, k, &out); err != nil {
 		return nil, err
 	}

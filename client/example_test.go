@@ -106,11 +106,10 @@ func ExampleClient_RedeemCoupon() {
 		fmt.Println(err)
 		return
 	}
-	purchase := client.Redemption{Reference: "till-3/0042", AmountMinor: 8800}
-	used, err := merchant.RedeemCoupon(ctx, claim.CouponCode, purchase)
+	used, err := merchant.RedeemCoupon(ctx, claim.CouponCode, "till-3/0042", 8800)
 	fmt.Println(used.State, used.DiscountMinor, err)
 
-	_, err = merchant.RedeemCoupon(ctx, claim.CouponCode, client.Redemption{Reference: "till-3/0043", AmountMinor: 100})
+	_, err = merchant.RedeemCoupon(ctx, claim.CouponCode, "till-3/0043", 100)
 	var refused *client.Problem
 	fmt.Println(errors.As(err, &refused), refused.Code)
 	// Output:

@@ -168,26 +168,26 @@ func TestCoupons(t *testing.T) {
 		if err != nil || claim.CouponCode == "" {
 			t.Fatalf("got %+v, %v", claim, err)
 		}
-		buy := client.Redemption{Reference: "till-1", AmountMinor: 8800}
-		if r, err := c.LockCoupon(t.Context(), claim.CouponCode, buy); err != nil || r.State != sluice.CouponLocked {
+		code := claim.CouponCode
+		if r, err := c.LockCoupon(t.Context(), code, "till-1", time.Minute); err != nil || r.State != sluice.CouponLocked {
 			t.Errorf("locked: %+v, %v", r, err)
 		}
-		if r, err := c.UnlockCoupon(t.Context(), claim.CouponCode, buy); err != nil || r.State != sluice.CouponIssued {
+		if r, err := c.UnlockCoupon(t.Context(), code, "till-1"); err != nil || r.State != sluice.CouponIssued {
 			t.Errorf("unlocked: %+v, %v", r, err)
 		}
-		r, err := c.RedeemCoupon(t.Context(), claim.CouponCode, buy)
+		r, err := c.RedeemCoupon(t.Context(), code, "till-1", 8800)
 		if err != nil || r.State != sluice.CouponRedeemed || r.DiscountMinor != 1000 {
 			t.Errorf("redeemed: %+v, %v", r, err)
 		}
 		var problem *client.Problem
-		_, err = c.RedeemCoupon(t.Context(), claim.CouponCode, client.Redemption{Reference: "till-2", AmountMinor: 100})
+		_, err = c.RedeemCoupon(t.Context(), code, "till-2", 100)
 		if !errors.As(err, &problem) || problem.Code != "COUPON_REDEEMED" || !errors.Is(err, sluice.ErrConflict) {
 			t.Errorf("redeemed twice: %v", err)
 		}
-		if r, err = c.ReverseCoupon(t.Context(), claim.CouponCode, buy); err != nil || r.State != sluice.CouponIssued {
+		if r, err = c.ReverseCoupon(t.Context(), code, "till-1"); err != nil || r.State != sluice.CouponIssued {
 			t.Errorf("reversed: %+v, %v", r, err)
 		}
-		if _, err = c.LockCoupon(t.Context(), "0000-0000-0000-0000", buy); !errors.Is(err, sluice.ErrNotFound) {
+		if _, err = c.LockCoupon(t.Context(), "0000-0000-0000-0000", "till-1", 0); !errors.Is(err, sluice.ErrNotFound) {
 			t.Errorf("a forged code: %v", err)
 		}
 	})

@@ -26,6 +26,7 @@ type Order struct {
 	State       sluice.OrderState  `json:"state"`
 	CloseReason sluice.CloseReason `json:"close_reason"`
 	RefundDue   bool               `json:"refund_due"` // money came after the close, or twice
+	RefundedAt  *time.Time         `json:"refunded_at"`
 	ExpiresAt   time.Time          `json:"expires_at"` // moves while payments are marked down
 	CreatedAt   time.Time          `json:"created_at"`
 }

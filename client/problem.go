@@ -97,9 +97,7 @@ func problemOf(r *reply) *Problem {
 		p.Body = r.body
 		p.Code, p.Title, p.Detail, p.Fields = b.Code, b.Title, b.Detail, b.Errors
 		p.ClaimID, p.RequestID = b.ClaimID, b.RequestID
-		if b.RetryAfterMS > 0 {
-			p.RetryAfter = time.Duration(b.RetryAfterMS) * time.Millisecond
-		}
+		p.RetryAfter = max(p.RetryAfter, millis(b.RetryAfterMS))
 	}
 	if p.Code == "" {
 		p.Code = "HTTP_" + strconv.Itoa(r.status)
@@ -110,13 +108,18 @@ func problemOf(r *reply) *Problem {
 	return p
 }
 
-// retryAfter reads the header of that name where it is a number of seconds, up to an hour.
+// millis turns what a server asks to wait into a duration: at least nothing, at most maxAsked.
+func millis(ms int64) time.Duration {
+	return time.Duration(min(max(0, ms), maxAsked.Milliseconds())) * time.Millisecond
+}
+
+// retryAfter reads the header of that name where it is a number of seconds.
 func retryAfter(h http.Header) time.Duration {
 	s, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || s < 0 {
 		return 0
 	}
-	return time.Duration(min(s, 3600)) * time.Second
+	return min(time.Duration(min(s, 1<<20))*time.Second, maxAsked)
 }
 
 // UncertainError says that patience or the context ended while the outcome of a claim was open. It matches
