@@ -266,7 +266,9 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout,
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
 		OnAnswer: s.metrics.Answer,
-	}, api.PublicDeps{Gate: p.gate, Claims: p.ledger, Campaigns: p.campaigns, Keys: p.keys})
+	}, api.PublicDeps{
+		Gate: p.gate, Claims: p.ledger, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
+	})
 }
 
 func (p *parts) newAdmin(s *server) (*api.Admin, error) {
@@ -276,6 +278,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list, Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Blocklist: p.blocklist,
 		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports,
+		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 	})
 }
 
