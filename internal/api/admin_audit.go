@@ -34,7 +34,7 @@ type (
 		RequestID string          `json:"request_id,omitempty"`
 	}
 	auditInput struct {
-		pageInput
+		PageInput
 		Actor  string    `query:"actor" maxLength:"128" doc:"The id or the name of a key"`
 		Action string    `query:"action" maxLength:"64" doc:"An action, or the beginning of some: campaign.*"`
 		Object string    `query:"object" maxLength:"128" doc:"An object, or the beginning of some: switch/*"`

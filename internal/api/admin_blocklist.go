@@ -62,7 +62,7 @@ func (a *Admin) registerBlocklist(api huma.API) {
 	}
 	huma.Register(api, op("GET", "/v1/admin/blocklist", "The blocks in force", sluice.RoleViewer),
 		func(ctx context.Context, in *struct {
-			pageInput
+			PageInput
 			Scope string `query:"scope" enum:"address,user,device"`
 			Value string `query:"value" maxLength:"128" doc:"Only the block of exactly this address, network, user or device"`
 		}) (*blockPageOutput, error) {
@@ -97,7 +97,7 @@ func (a *Admin) registerBlocklist(api huma.API) {
 	})
 	huma.Register(api, op("DELETE", "/v1/admin/blocklist/{id}", "Lift a block", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
-			path
+			ID     string `path:"id" maxLength:"64"`
 			Reason string `query:"reason" maxLength:"500"`
 		}) (*blockOutput, error) {
 			return answerBlock(desk.Remove(ctx, in.ID, actorBecause(ctx, in.Reason)))

@@ -22,22 +22,23 @@ type (
 			NextCursor string          `json:"next_cursor,omitempty"`
 		}
 	}
-	campaignPath struct {
+	// CampaignPath is exported because huma passes over what is embedded and is not.
+	CampaignPath struct {
 		ID string `path:"id" maxLength:"64"`
 	}
 	commandInput struct {
-		campaignPath
+		CampaignPath
 		Body *reasonBody
 	}
 	campaignListInput struct {
-		pageInput
+		PageInput
 		State      string `query:"state" enum:"draft,scheduled,live,paused,frozen,sold_out,ended"`
 		Kind       string `query:"kind" enum:"goods,coupon"`
 		LimitGroup string `query:"limit_group" maxLength:"64" doc:"The campaigns that share each user's limit"`
 		LoadTest   string `query:"load_test" enum:"true,false" doc:"Only load tests, or none"`
 	}
-	// pageInput is what every list of the operators' listener takes.
-	pageInput struct {
+	// PageInput is what every list of the operators' listener takes.
+	PageInput struct {
 		Limit  int    `query:"limit" minimum:"1" maximum:"1000" default:"100"`
 		Cursor string `query:"cursor" maxLength:"200" doc:"next_cursor of the page before"`
 	}
@@ -138,12 +139,12 @@ func (a *Admin) registerShelf(api huma.API, shelf CampaignShelf) {
 			return out, nil
 		})
 	huma.Register(api, op("GET", "/v1/admin/campaigns/{id}", "One campaign", sluice.RoleViewer),
-		func(ctx context.Context, in *campaignPath) (*campaignOutput, error) {
+		func(ctx context.Context, in *CampaignPath) (*campaignOutput, error) {
 			return answerCampaign(shelf.Get(ctx, in.ID))
 		})
 	huma.Register(api, op("GET", "/v1/admin/campaigns/{id}/verify",
 		"Recompute a campaign from its rows and compare with its permit", sluice.RoleViewer),
-		func(ctx context.Context, in *campaignPath) (*struct{ Body verificationBody }, error) {
+		func(ctx context.Context, in *CampaignPath) (*struct{ Body verificationBody }, error) {
 			v, err := shelf.Verify(ctx, in.ID)
 			if err != nil {
 				return nil, problemOf(err)
@@ -160,7 +161,7 @@ func (a *Admin) registerCampaignDesk(api huma.API, desk CampaignDesk) {
 	})
 	edit := op("PATCH", "/v1/admin/campaigns/{id}", "Change what may still change", sluice.RoleOperator)
 	huma.Register(api, edit, func(ctx context.Context, in *struct {
-		campaignPath
+		CampaignPath
 		IfMatch string `header:"If-Match" maxLength:"64" doc:"The ETag you read: 409 where somebody changed the campaign since"`
 		Body    campaignPatchBody
 	}) (*campaignOutput, error) {
@@ -173,7 +174,7 @@ func (a *Admin) registerCampaignDesk(api huma.API, desk CampaignDesk) {
 	clone := op("POST", "/v1/admin/campaigns/{id}/clone", "Make a draft like this campaign", sluice.RoleOperator)
 	clone.DefaultStatus = http.StatusCreated
 	huma.Register(api, clone, func(ctx context.Context, in *struct {
-		campaignPath
+		CampaignPath
 		Body *cloneBody
 	}) (*campaignOutput, error) {
 		b := valueOr(in.Body, cloneBody{})
@@ -213,7 +214,7 @@ func (a *Admin) registerAdjustments(api huma.API, stock StockDesk) {
 	huma.Register(api, op("POST", "/v1/admin/campaigns/{id}/adjustments",
 		"Change the total, once a change id", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
-			campaignPath
+			CampaignPath
 			Body adjustmentBody
 		}) (*struct{ Body adjustmentAnswer }, error) {
 			adj, err := stock.Adjust(ctx, sluice.Adjustment{ChangeID: in.Body.ChangeID, Campaign: in.ID, Asked: in.Body.Delta},

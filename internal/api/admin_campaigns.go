@@ -70,7 +70,7 @@ type adminGoods struct {
 }
 
 type adminCoupon struct {
-	campaignCoupon
+	CampaignCoupon
 	MerchantIDs []string `json:"merchant_ids,omitempty" doc:"Empty: every merchant"`
 }
 
@@ -102,7 +102,7 @@ func adminCampaignOf(v *sluice.CampaignView) adminCampaign {
 		return a
 	}
 	t := v.Coupon
-	a.Coupon = &adminCoupon{MerchantIDs: t.MerchantIDs, campaignCoupon: campaignCoupon{
+	a.Coupon = &adminCoupon{MerchantIDs: t.MerchantIDs, CampaignCoupon: CampaignCoupon{
 		Type: t.Type, Value: t.Value, MinSpendMinor: t.MinSpendMinor, Currency: t.Currency,
 		MaxDiscountMinor: t.MaxDiscountMinor, ValidDays: t.ValidDays, ValidFrom: moment(t.ValidFrom),
 		ValidUntil: moment(t.ValidUntil),

@@ -115,7 +115,7 @@ func (a *Admin) registerGrants(api huma.API) {
 func (a *Admin) registerGrant(api huma.API, desk GrantDesk) {
 	huma.Register(api, op("POST", "/v1/admin/campaigns/{id}/grants", "Issue a claim by hand, once a grant id", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
-			campaignPath
+			CampaignPath
 			Body grantBody
 		}) (*struct{ Body grantAnswer }, error) {
 			g := sluice.Grant{ID: in.Body.GrantID, User: in.Body.UserID, Quantity: valueOr(in.Body.Quantity, 1)}

@@ -157,7 +157,7 @@ func (a *Admin) registerReports(api huma.API) {
 		return
 	}
 	huma.Register(api, op("GET", "/v1/admin/campaigns/{id}/report", "Everything about one campaign", sluice.RoleViewer),
-		func(ctx context.Context, in *campaignPath) (*struct{ Body reportAnswer }, error) {
+		func(ctx context.Context, in *CampaignPath) (*struct{ Body reportAnswer }, error) {
 			r, err := desk.Report(ctx, in.ID)
 			if err != nil {
 				return nil, problemOf(err)
@@ -166,7 +166,7 @@ func (a *Admin) registerReports(api huma.API) {
 		})
 	huma.Register(api, op("GET", "/v1/admin/campaigns/{id}/live", "A look at a running campaign", sluice.RoleViewer),
 		func(ctx context.Context, in *struct {
-			campaignPath
+			CampaignPath
 			Since int64 `query:"since" minimum:"0" doc:"next_since_ms of the look before, UTC ms; absent: the last seconds"`
 		}) (*struct{ Body liveAnswer }, error) {
 			since := sluice.Millis(in.Since)

@@ -35,7 +35,7 @@ type campaignAnswer struct {
 	StartsAt      time.Time          `json:"starts_at"`
 	EndsAt        time.Time          `json:"ends_at"`
 	Goods         *campaignGoods     `json:"goods,omitempty"`
-	Coupon        *campaignCoupon    `json:"coupon,omitempty"`
+	Coupon        *CampaignCoupon    `json:"coupon,omitempty"`
 	Protection    campaignProtection `json:"protection"`
 	SoldOutAt     *time.Time         `json:"sold_out_at,omitempty" doc:"When the last unit went; absent while there are units"`
 	MayReturn     int64              `json:"may_return" doc:"Units held by unpaid orders"`
@@ -51,7 +51,8 @@ type campaignGoods struct {
 	UnpaidWindowSec int64  `json:"unpaid_window_s"`
 }
 
-type campaignCoupon struct {
+// CampaignCoupon is exported because huma leaves out what is embedded and is not.
+type CampaignCoupon struct {
 	Type             sluice.CouponType `json:"type" enum:"amount_off,percent_off,exchange"`
 	Value            int64             `json:"value"`
 	MinSpendMinor    int64             `json:"min_spend_minor"`
@@ -230,7 +231,7 @@ func (p *Public) campaignAnswer(v *sluice.CampaignView) *campaignAnswer {
 		return a
 	}
 	t := v.Coupon
-	a.Coupon = &campaignCoupon{
+	a.Coupon = &CampaignCoupon{
 		Type: t.Type, Value: t.Value, MinSpendMinor: t.MinSpendMinor, Currency: t.Currency,
 		MaxDiscountMinor: t.MaxDiscountMinor, ValidDays: t.ValidDays, ValidFrom: moment(t.ValidFrom),
 		ValidUntil: moment(t.ValidUntil),
