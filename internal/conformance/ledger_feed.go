@@ -38,14 +38,14 @@ func (l *ledgerTest) campaigns(t *testing.T) {
 	next := goods
 	next.Title, next.PerUserLimit, next.EndsAt, next.Goods.PriceMinor = "other", 2, goods.EndsAt+5, 7
 	next.Stock.Total, next.Control = 99, sluice.ControlEnded // neither is changed here
-	no := sluice.NewFault(sluice.ErrConflict, "NO", "no")
+	no := sluice.NewFault(sluice.ErrConflict, "CAMPAIGN_CHANGED", "no")
 	_, err = l.Campaigns.UpdateCampaign(t.Context(), next, func(is sluice.Campaign) error {
 		if !reflect.DeepEqual(is, goods) {
 			t.Errorf("check was given %+v", is)
 		}
 		return no
 	}, ledgerActor, ledgerStart+1)
-	refused(t, "check", err, sluice.ErrConflict, "NO")
+	refused(t, "check", err, sluice.ErrConflict, "CAMPAIGN_CHANGED")
 	if read, _ := l.Campaigns.Campaign(t.Context(), "goods"); !reflect.DeepEqual(read, goods) {
 		t.Fatalf("a refused update changed the campaign: %+v", read)
 	}
