@@ -251,11 +251,21 @@ func strictFormat() huma.Format {
 		Marshal: func(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) },
 		Unmarshal: func(data []byte, v any) error {
 			if err := checkJSON(data); err != nil {
-				return err
+				return formError{asProblem(err)}
 			}
 			return json.Unmarshal(data, v)
 		},
 	}
+}
+
+// formError says what is wrong with a body's form. huma keeps only its text and answers 400.
+type formError struct{ problem *Problem }
+
+func (e formError) Error() string {
+	if len(e.problem.Errors) > 0 {
+		return e.problem.Errors[0].Field + " " + e.problem.Errors[0].Detail
+	}
+	return e.problem.Detail
 }
 
 func (a *Admin) logPanic(r *http.Request, cause any) {
