@@ -72,7 +72,8 @@ func NewAdmin(cfg AdminConfig, deps AdminDeps) (*Admin, error) {
 		return nil, errors.New("api: the operators' listener needs Keys")
 	}
 	a := &Admin{
-		cfg: cfg, deps: deps, mux: http.NewServeMux(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now), ids: newIDMaker(),
+		cfg: cfg, deps: deps, mux: http.NewServeMux(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now),
+		ids: newIDMaker(),
 	}
 	a.api = a.newAPI()
 	a.registerSystem(a.api)
@@ -92,8 +93,8 @@ func NewAdmin(cfg AdminConfig, deps AdminDeps) (*Admin, error) {
 	return a, nil
 }
 
-// registerNouns adds the routes of every noun, in the order in which they are documented. Each noun file declares its ports
-// and leaves its routes out where they are nil.
+// registerNouns adds the routes of every noun, in the order in which they are documented. Each noun file declares
+// its ports and leaves its routes out where they are nil.
 func (a *Admin) registerNouns(api huma.API) {
 	a.registerCampaigns(api)
 	a.registerGrants(api)

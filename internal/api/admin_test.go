@@ -86,15 +86,18 @@ func TestOperatorsRolesAndProblems(t *testing.T) {
 		{"not JSON", "PUT", level, `{"level"`, []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
 		{"two values", "PUT", level, `{"level":"debug"}{}`, []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
 		{"twice", "PUT", level, `{"level":"debug","level":"info"}`, []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
-		{"twice in other case", "PUT", level, `{"level":"debug","LEVEL":"info"}`, []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
+		{"twice in other case", "PUT", level, `{"level":"debug","LEVEL":"info"}`, []string{as("admin"), isJSON}, 400,
+			"MALFORMED_JSON"},
 		{"unknown field", "PUT", level, `{"level":"debug","x":1}`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
 		{"wrong value", "PUT", level, `{"level":"loud"}`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
 		{"wrong type", "PUT", level, `{"level":7}`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
 		{"null", "PUT", level, `null`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
 		{"array", "PUT", level, `[]`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
-		{"deep", "PUT", level, strings.Repeat("[", 40) + strings.Repeat("]", 40), []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
+		{"deep", "PUT", level, strings.Repeat("[", 40) + strings.Repeat("]", 40), []string{as("admin"), isJSON}, 400,
+			"MALFORMED_JSON"},
 		{"large", "PUT", level, strings.Repeat("x", 2<<20), []string{as("admin"), isJSON}, 413, "BODY_TOO_LARGE"},
-		{"form", "PUT", level, `level=debug`, []string{as("admin"), "Content-Type: text/plain"}, 415, "UNSUPPORTED_MEDIA_TYPE"},
+		{"form", "PUT", level, `level=debug`, []string{as("admin"), "Content-Type: text/plain"}, 415,
+			"UNSUPPORTED_MEDIA_TYPE"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := ask(a, tt.method, tt.uri, tt.body, append(tt.headers, "X-Request-Id: r-1")...)
@@ -108,7 +111,8 @@ func TestOperatorsRolesAndProblems(t *testing.T) {
 				return
 			}
 			if got.header("Content-Type") != "application/problem+json" || got.field(t, "code") != tt.code ||
-				got.field(t, "request_id") != "r-1" || got.field(t, "title") == "" || got.field(t, "type") != "urn:sluice:problem:"+tt.code {
+				got.field(t, "request_id") != "r-1" || got.field(t, "title") == "" ||
+				got.field(t, "type") != "urn:sluice:problem:"+tt.code {
 				t.Errorf("%s %s", got.header("Content-Type"), got.body)
 			}
 		})
@@ -131,8 +135,8 @@ func TestLogLevelChanges(t *testing.T) {
 	}
 }
 
-// TestFailedAuthentications: an address that guesses has to wait; a key that was good lately still works from there, and
-// other addresses are not touched.
+// TestFailedAuthentications: an address that guesses has to wait; a key that was good lately still works from
+// there, and other addresses are not touched.
 func TestFailedAuthentications(t *testing.T) {
 	now := newClock()
 	a := operators(t, api.AdminConfig{Now: now.now}, api.AdminDeps{})
@@ -198,7 +202,8 @@ func TestPagesOfTheOperatorsListener(t *testing.T) {
 		if got.status != tt.status || !strings.Contains(got.body, tt.has) {
 			t.Errorf("%s: %d %.100s", tt.uri, got.status, got.body)
 		}
-		if csp := got.header("Content-Security-Policy"); strings.Contains(csp, "unsafe") || !strings.Contains(csp, "default-src 'none'") {
+		csp := got.header("Content-Security-Policy")
+		if strings.Contains(csp, "unsafe") || !strings.Contains(csp, "default-src 'none'") {
 			t.Errorf("%s: policy %q", tt.uri, csp)
 		}
 	}
@@ -229,7 +234,8 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Grants: struct{ api.GrantDesk }{}, Audience: struct{ api.AudienceDesk }{}, Switches: struct{ api.SwitchDesk }{},
 		Blocklist: struct{ api.BlocklistDesk }{}, KeyDesk: struct{ api.KeyDesk }{}, Audit: struct{ api.AuditLog }{},
 		Events: struct{ api.EventFeed }{}, Reports: struct{ api.ReportDesk }{}, Claims: struct{ api.ClaimIndex }{},
-		Lookup: struct{ api.LookupDesk }{},
+		Lookup: struct{ api.LookupDesk }{}, Orders: struct{ api.OrderDesk }{}, Payments: struct{ api.PaymentBook }{},
+		Coupons: struct{ api.CouponDesk }{},
 	}
 }
 

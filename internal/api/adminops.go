@@ -123,8 +123,9 @@ func (a *Admin) permit(r *http.Request, need sluice.Role) error {
 	return nil
 }
 
-// stream registers a call whose body or answer is read and written piece by piece: bulk uploads, exports, profiles. The
-// listener's timeouts are lifted; instead each read and each write may take streamIdle. The handler bounds the rows.
+// stream registers a call whose body or answer is read and written piece by piece: bulk uploads, exports,
+// profiles. The listener's timeouts are lifted; instead each read and each write may take streamIdle. The handler
+// bounds the rows.
 func (a *Admin) stream(api huma.API, o huma.Operation, handle func(http.ResponseWriter, *http.Request)) {
 	if !o.Hidden {
 		api.OpenAPI().AddOperation(&o)

@@ -23,8 +23,8 @@ var pageFiles embed.FS
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// registerPages adds what is served beside the API. None of it needs a key: it tells no more than the source does, and
-// the operators' listener is not for the public network.
+// registerPages adds what is served beside the API. None of it needs a key: it tells no more than the source does,
+// and the operators' listener is not for the public network.
 func (a *Admin) registerPages() error {
 	a.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

@@ -59,9 +59,9 @@ func unauthenticated() *Problem {
 	return newProblem(http.StatusUnauthorized, codeUnauthenticated, "a valid bearer token is needed")
 }
 
-// authenticateKey finds the API key that was presented. Unknown, revoked and absent keys get the same answer. An address that
-// failed too often is refused before its key is looked at, unless that key has been good lately: whoever guesses
-// behind a shared address cannot lock its operators out.
+// authenticateKey finds the API key that was presented. Unknown, revoked and absent keys get the same answer. An
+// address that failed too often is refused before its key is looked at, unless that key has been good lately:
+// whoever guesses behind a shared address cannot lock its operators out.
 func authenticateKey(ctx context.Context, keys Keys, fails *failures, addr netip.Addr, presented []byte,
 ) (sluice.APIKey, error) {
 	if keys == nil {
@@ -92,8 +92,9 @@ func authenticateKey(ctx context.Context, keys Keys, fails *failures, addr netip
 // maxSignatures bounds the v1 parts of one header that are looked at.
 const maxSignatures = 8
 
-// verifySignature checks "t=<unix s>,v1=<hex>[,v1=…]": HMAC-SHA256 of "t.body" under any of the payment secrets, at most
-// signatureWindow old or ahead. While the payment side changes its secret it may sign with the old and the new one.
+// verifySignature checks "t=<unix s>,v1=<hex>[,v1=…]": HMAC-SHA256 of "t.body" under any of the payment secrets,
+// at most signatureWindow old or ahead. While the payment side changes its secret it may sign with the old and the
+// new one.
 func (p *Public) verifySignature(header, body []byte) error {
 	bad := newProblem(http.StatusUnauthorized, codeSignature, "the signature is missing, wrong or older than 5 minutes")
 	var stamp []byte

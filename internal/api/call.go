@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// call is one request of the public listener while it is answered. It belongs to its handler until that returns: nothing may
-// keep it, nor ctx.
+// call is one request of the public listener while it is answered. It belongs to its handler until that returns:
+// nothing may keep it, nor ctx.
 type call struct {
 	p        *Public
 	ctx      *fasthttp.RequestCtx
@@ -129,7 +129,8 @@ func (c *call) param(name string) string { return string(c.paramBytes(name)) }
 // query gives a copy of a parameter of the query; empty where it is absent.
 func (c *call) query(name string) string { return string(c.ctx.QueryArgs().Peek(name)) }
 
-// queryInt reads a whole number between low and high from the query; def where it is absent, a 422 where it is no such number.
+// queryInt reads a whole number between low and high from the query; def where it is absent, a 422 where it is no
+// such number.
 func (c *call) queryInt(name string, def, low, high int) (int, error) {
 	raw := c.ctx.QueryArgs().Peek(name)
 	if len(raw) == 0 {
@@ -157,8 +158,8 @@ func (c *call) header(name string) string { return string(c.ctx.Request.Header.P
 // now is the server's clock.
 func (c *call) now() sluice.Millis { return sluice.MillisOf(c.p.cfg.Now()) }
 
-// context gives a context for the work of this call: it ends with the call, after the listener's request timeout, or when a
-// graceful stop has run out of patience.
+// context gives a context for the work of this call: it ends with the call, after the listener's request timeout,
+// or when a graceful stop has run out of patience.
 func (c *call) context() context.Context {
 	if c.rest == nil {
 		c.rest, c.cancel = context.WithTimeout(c.p.base, c.p.cfg.RequestTimeout)
@@ -169,8 +170,8 @@ func (c *call) context() context.Context {
 // addr is the client's address, by way of trusted proxies only.
 func (c *call) addr() netip.Addr { return c.p.proxies.client(c.ctx) }
 
-// decode reads the body strictly into v, whose type has to be the route's opDoc.request: one JSON value, no unknown field,
-// no field twice, within the bounds that the type's tags state. The error is a *Problem.
+// decode reads the body strictly into v, whose type has to be the route's opDoc.request: one JSON value, no
+// unknown field, no field twice, within the bounds that the type's tags state. The error is a *Problem.
 func (c *call) decode(v any) error {
 	body := c.ctx.Request.Body()
 	if len(body) == 0 {
@@ -198,13 +199,13 @@ func (c *call) raw(status int, contentType, body []byte) {
 	c.ctx.Response.SetBody(body)
 }
 
-// problem answers err. One that is the server's fault is logged; what is not a *Problem, a Fault or a sentinel is told as a
-// bare 500.
+// problem answers err. One that is the server's fault is logged; what is not a *Problem, a Fault or a sentinel is
+// told as a bare 500.
 func (c *call) problem(err error) {
 	p := asProblem(err)
 	if p.Status >= http.StatusInternalServerError {
-		c.p.cfg.Logger.Log(c.p.base, failureLevel(err), "request failed", "err", err, "status", p.Status, "request_id", string(c.requestID),
-			"method", string(c.ctx.Method()), "route", c.routePath())
+		c.p.cfg.Logger.Log(c.p.base, failureLevel(err), "request failed", "err", err, "status", p.Status,
+			"request_id", string(c.requestID), "method", string(c.ctx.Method()), "route", c.routePath())
 	}
 	c.answerProblem(p)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Campaigns gives every campaign with what admission says of it, for people to see. It may take a few milliseconds: the
-// listener asks it once per CampaignTTL at most.
+// Campaigns gives every campaign with what admission says of it, for people to see. It may take a few
+// milliseconds: the listener asks it once per CampaignTTL at most.
 type Campaigns interface {
 	Views(ctx context.Context) ([]sluice.CampaignView, error)
 }
@@ -37,7 +37,7 @@ type campaignAnswer struct {
 	Goods         *campaignGoods     `json:"goods,omitempty"`
 	Coupon        *CampaignCoupon    `json:"coupon,omitempty"`
 	Protection    campaignProtection `json:"protection"`
-	SoldOutAt     *time.Time         `json:"sold_out_at,omitempty" doc:"When the last unit went; absent while there are units"`
+	SoldOutAt     *time.Time         `json:"sold_out_at,omitempty" doc:"When the last unit went"`
 	MayReturn     int64              `json:"may_return" doc:"Units held by unpaid orders"`
 	NextReleaseAt *time.Time         `json:"next_release_at,omitempty" doc:"When the first of them falls due"`
 	LoginURL      string             `json:"login_url,omitempty" doc:"Where buyers sign in"`
@@ -78,7 +78,8 @@ func campaignRoutes() []route {
 			method: "GET", path: "/v1/campaigns", lane: laneFree, handle: (*Public).campaigns,
 			doc: opDoc{
 				summary: "The campaigns", tag: "Campaigns", response: campaignList{}, query: pageDocs(),
-				detail: "Those to come and running ones first, by their opening. Cacheable for a second. Drafts and load tests are left out.",
+				detail: "Those to come and running ones first, by their opening. Cacheable for a second. " +
+					"Drafts and load tests are left out.",
 			},
 		},
 		{
@@ -117,8 +118,8 @@ type campaignViews struct {
 
 func newCampaignViews(p *Public) *campaignViews { return &campaignViews{p: p} }
 
-// get gives a set that is at most CampaignTTL old, or the last one while another caller computes the next or the ledger cannot
-// be read: settings stay readable.
+// get gives a set that is at most CampaignTTL old, or the last one while another caller computes the next or the
+// ledger cannot be read: settings stay readable.
 func (v *campaignViews) get(c *call) (*viewSet, error) {
 	last := v.current.Load()
 	if v.fresh(last) {

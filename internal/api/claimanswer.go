@@ -14,7 +14,7 @@ type claimAnswer struct {
 	Message      string   `json:"message" doc:"For the buyer, in the language of Accept-Language (en or zh-CN)"`
 	ClaimID      string   `json:"claim_id,omitempty" doc:"Where a claim came to be"`
 	CampaignID   string   `json:"campaign_id"`
-	State        string   `json:"state,omitempty" enum:"queued,confirmed,rejected,released" doc:"Of the claim now; absent without one"`
+	State        string   `json:"state,omitempty" enum:"queued,confirmed,rejected,released" doc:"Of the claim now"`
 	Quantity     int      `json:"quantity,omitempty" minimum:"1"`
 	OrderID      string   `json:"order_id,omitempty" doc:"Goods: what to pay"`
 	CouponCode   string   `json:"coupon_code,omitempty" doc:"Coupons: the code, or the first of them"`

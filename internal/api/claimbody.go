@@ -12,8 +12,8 @@ import (
 // maxPass bounds a pass, in bytes.
 const maxPass = 4096
 
-// claimBody is the body of a claim, read by hand: this is the one decoder that every buyer passes in the same second. The
-// strings point into the body, or into room where they were escaped.
+// claimBody is the body of a claim, read by hand: this is the one decoder that every buyer passes in the same
+// second. The strings point into the body, or into room where they were escaped.
 type claimBody struct {
 	requestID, pass       []byte
 	hasRequestID, hasPass bool
@@ -26,8 +26,8 @@ type claimBody struct {
 	pos    int
 }
 
-// parse reads data: one JSON object with request_id, quantity (1 to limit) and pass, each optional and there once. Malformed JSON is
-// a 400, a field at fault a 422. A body that is right costs no allocation.
+// parse reads data: one JSON object with request_id, quantity (1 to limit) and pass, each optional and there once.
+// Malformed JSON is a 400, a field at fault a 422. A body that is right costs no allocation.
 func (b *claimBody) parse(data []byte, limit int) *Problem {
 	*b = claimBody{data: data, room: b.room[:0], faults: b.faults[:0]}
 	b.space()

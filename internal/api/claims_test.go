@@ -51,20 +51,25 @@ func golden(t *testing.T, path string, got []byte) {
 
 const claims = "/v1/campaigns/spring/claims"
 
-func TestClaimBodies(t *testing.T) {
+// bodyCase is one body of a claim, with what comes of it.
+type bodyCase struct {
+	name, body string
+	headers    []string
+	status     int
+	fault      string // field and detail
+}
+
+// formCases are about headers and the form of the body, fieldCases about what is in it.
+func formCases() []bodyCase {
 	deep := strings.Repeat("[", 33) + strings.Repeat("]", 33)
 	long := strings.Repeat("x", 129)
-	for _, tt := range []struct {
-		name, body string
-		headers    []string
-		status     int
-		fault      string // field and detail
-	}{
+	return []bodyCase{
 		{"none", ``, nil, 200, ""},
 		{"empty object", `{}`, []string{isJSON}, 200, ""},
 		{"all", ` { "request_id" : "r1" , "quantity" : 5 , "pass" : "p" } `, []string{isJSON}, 200, ""},
 		{"charset", `{}`, []string{"Content-Type: Application/JSON; charset=utf-8"}, 200, ""},
-		{"escaped", `{"request_id":"a\u00e9\ud83d\ude00\n"}`, []string{isJSON}, 422, "request_id must not contain control characters"},
+		{"escaped", `{"request_id":"a\u00e9\ud83d\ude00\n"}`, []string{isJSON}, 422,
+			"request_id must not contain control characters"},
 		{"header alone", ``, []string{"Idempotency-Key: k"}, 200, ""},
 		{"header and body", `{"request_id":"k"}`, []string{isJSON, "Idempotency-Key: k"}, 200, ""},
 		{"header and body differ", `{"request_id":"k"}`, []string{isJSON, "Idempotency-Key: l"}, 422,
@@ -99,7 +104,12 @@ func TestClaimBodies(t *testing.T) {
 		{"bad escape", `{"pass":"\x"}`, []string{isJSON}, 400, ""},
 		{"deep", `{"x":` + deep + `}`, []string{isJSON}, 400, ""},
 		{"very deep", strings.Repeat(`{"a":`, 2000), []string{isJSON}, 400, ""},
+	}
+}
 
+func fieldCases() []bodyCase {
+	long := strings.Repeat("x", 129)
+	return []bodyCase{
 		{"null", `null`, []string{isJSON}, 422, " must be an object"},
 		{"array", `[{"quantity":1}]`, []string{isJSON}, 422, " must be an object"},
 		{"string", `"x"`, []string{isJSON}, 422, " must be an object"},
@@ -125,7 +135,11 @@ func TestClaimBodies(t *testing.T) {
 		{"long id", `{"request_id":"` + long + `"}`, []string{isJSON}, 422, "request_id must be 1 to 128 bytes long"},
 		{"two faults", `{"quantity":0,"x":{"y":[1,"z",null,true,false,-1.5e+3]}}`, []string{isJSON}, 422,
 			"quantity must be at least 1, x is not a field of a claim"},
-	} {
+	}
+}
+
+func TestClaimBodies(t *testing.T) {
+	for _, tt := range append(formCases(), fieldCases()...) {
 		t.Run(tt.name, func(t *testing.T) {
 			gate := &fakeGate{campaign: spring()}
 			p := public(t, api.PublicConfig{}, api.PublicDeps{Gate: gate})
@@ -210,7 +224,8 @@ func decisions() []sluice.Decision {
 	two.Quantity, two.CouponCodes, two.Replayed = 2, []string{"0123456789ABCDEF", "FEDCBA9876543210"}, true
 	released := sluice.Decision{Reason: sluice.ReasonConfirmed, State: sluice.ClaimReleased, HasID: true, ID: id,
 		Kind: sluice.KindGoods, Quantity: 1, Replayed: true}
-	rejected := sluice.Decision{Reason: sluice.ReasonSoldOut, State: sluice.ClaimRejected, HasID: true, ID: id, Quantity: 1}
+	rejected := sluice.Decision{Reason: sluice.ReasonSoldOut, State: sluice.ClaimRejected, HasID: true, ID: id,
+		Quantity: 1}
 	return append(all, coupon, two, released, rejected)
 }
 
@@ -238,8 +253,8 @@ func TestDecisionsOnTheWire(t *testing.T) {
 
 func record(user, request string, state sluice.ClaimState) sluice.ClaimRecord {
 	return sluice.ClaimRecord{
-		Claim: sluice.Claim{ID: sluice.NewClaimID("spring", user, sluice.SourceClaim, request), Campaign: "spring", User: user,
-			RequestID: request, Quantity: 1},
+		Claim: sluice.Claim{ID: sluice.NewClaimID("spring", user, sluice.SourceClaim, request), Campaign: "spring",
+			User: user, RequestID: request, Quantity: 1},
 		State: state, Code: sluice.ReasonConfirmed, OrderState: sluice.OrderUnpaid,
 	}
 }
@@ -334,13 +349,14 @@ func TestClaimRunsOutOfTime(t *testing.T) {
 	})
 }
 
-// FuzzClaimBody compares the decoder with encoding/json: what it lets through is what encoding/json reads, and what it calls
-// malformed is, but for text that is no Unicode and for deep nesting.
+// FuzzClaimBody compares the decoder with encoding/json: what it lets through is what encoding/json reads, and
+// what it calls malformed is, but for text that is no Unicode and for deep nesting.
 func FuzzClaimBody(f *testing.F) {
 	for _, s := range []string{
 		`{}`, `{"request_id":"r","quantity":2,"pass":"p"}`, `{"quantity":1.5}`, `{"request_id":"\u00e9\ud83d\ude00\\\""}`,
 		`{"x":[1,{"y":null}]}`, `[]`, `{"quantity":1}x`, `{"quantity":1,"quantity":2}`, `{"a":"\ud800"}`, "{\"a\":\"\xff\"}",
-		`{"quantity":99999999999999999999}`, ` { "pass" : "" } `, `{"quantity":-0}`, `{"quantity":1e9}`, `{"":0}`, `{"a":tru}`,
+		`{"quantity":99999999999999999999}`, ` { "pass" : "" } `, `{"quantity":-0}`,
+		`{"quantity":1e9}`, `{"":0}`, `{"a":tru}`,
 	} {
 		f.Add([]byte(s))
 	}

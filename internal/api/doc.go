@@ -1,13 +1,13 @@
-// Package api is the HTTP face: it decides how requests are read, bounded and authenticated, and how answers, refusals and
-// errors look on the wire. It decides nothing about claims, orders or coupons: it asks the small interfaces declared here.
-// The public listener (buyers, merchants, payment side) runs on fasthttp, the operators' one on net/http. Only this package
-// knows HTTP statuses.
+// Package api is the HTTP face: it decides how requests are read, bounded and authenticated, and how answers,
+// refusals and errors look on the wire. It decides nothing about claims, orders or coupons: it asks the small
+// interfaces declared here. The public listener (buyers, merchants, payment side) runs on fasthttp, the operators'
+// one on net/http. Only this package knows HTTP statuses.
 package api
 
 import "time"
 
-// Bounds of what a client may send and how long it may take. The ones that a deployment may want to move are fields of
-// PublicConfig and AdminConfig, with these as their defaults.
+// Bounds of what a client may send and how long it may take. The ones that a deployment may want to move are
+// fields of PublicConfig and AdminConfig, with these as their defaults.
 const (
 	maxClaimBody      = 16 << 10 // bytes
 	maxBody           = 64 << 10

@@ -18,8 +18,8 @@ const (
 // String gives the tag for Content-Language.
 func (l lang) String() string { return [numLangs]string{"en", "zh-CN"}[l] }
 
-// parseLang reads Accept-Language: the language of ours with the highest weight, the earlier one at a tie, English where
-// there is none. It does not allocate.
+// parseLang reads Accept-Language: the language of ours with the highest weight, the earlier one at a tie, English
+// where there is none. It does not allocate.
 func parseLang(header []byte) lang {
 	best, weight := langEN, 0
 	for n := 0; len(header) > 0 && n < 16; n++ {
@@ -148,8 +148,8 @@ var codeText = map[string]text{
 	"NOT_REDEEMED_BY":  {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
 }
 
-// titleOf gives the sentence for a problem code: the reason's where the code is one, the general one of the status where
-// nobody has written one for the code.
+// titleOf gives the sentence for a problem code: the reason's where the code is one, the general one of the status
+// where nobody has written one for the code.
 func titleOf(code string, status int, l lang) string {
 	if t, ok := codeText[code]; ok {
 		return t[l]

@@ -49,13 +49,15 @@ func PublicOpenAPI() *huma.OpenAPI {
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Sluice public API", Version: "1",
-			Description: "For buyers, merchants and the payment side. Decisions about claims are answers with a code; faults of the " +
-				"request or the server are application/problem+json.",
+			Description: "For buyers, merchants and the payment side. Decisions about claims are answers with a code; faults " +
+				"of the request or the server are application/problem+json.",
 		},
 		Components: &huma.Components{
 			Schemas: registry,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				"buyer":    {Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The buyer's token; sub is the user"},
+				"buyer": {
+					Type: "http", Scheme: "bearer", BearerFormat: "JWT", Description: "The buyer's token; sub is the user",
+				},
 				"merchant": {Type: "http", Scheme: "bearer", Description: "An API key of role merchant"},
 				"payment": {
 					Type: "apiKey", In: "header", Name: "Sluice-Signature",
@@ -100,7 +102,8 @@ func (r *route) operation(registry huma.Registry) *huma.Operation {
 			}},
 		}
 	}
-	if scheme := [...]string{authBuyer: "buyer", authMerchant: "merchant", authPayment: "payment", authClaim: "buyer"}; r.auth != authNone {
+	scheme := [...]string{authBuyer: "buyer", authMerchant: "merchant", authPayment: "payment", authClaim: "buyer"}
+	if r.auth != authNone {
 		o.Security = []map[string][]string{{scheme[r.auth]: {}}}
 	}
 	return o

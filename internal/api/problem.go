@@ -118,8 +118,8 @@ func asProblem(err error) *Problem {
 	return newProblem(http.StatusInternalServerError, codeInternal, "")
 }
 
-// failureLevel says how loudly a 5xx is logged: one that was foreseen and named, such as a server that was made read-only,
-// is a warning.
+// failureLevel says how loudly a 5xx is logged: one that was foreseen and named, such as a server that was made
+// read-only, is a warning.
 func failureLevel(err error) slog.Level {
 	var fault *sluice.Fault
 	if errors.As(err, &fault) && errors.Is(err, sluice.ErrUnavailable) {
@@ -136,8 +136,8 @@ func problemOf(err error) error {
 	return asProblem(err)
 }
 
-// reasonStatus gives the HTTP status of a decision. asHTTP is the mode api.decision_status: http, in which refusals have
-// statuses of their own; problem says that the answer is a problem and no decision, in both modes.
+// reasonStatus gives the HTTP status of a decision. asHTTP is the mode api.decision_status: http, in which
+// refusals have statuses of their own; problem says that the answer is a problem and no decision, in both modes.
 func reasonStatus(r sluice.Reason, asHTTP bool) (status int, problem bool) {
 	row := reasonTable[r]
 	if asHTTP || row.problem {

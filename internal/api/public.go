@@ -20,11 +20,11 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Gate decides claims and tells whom a token speaks for. None of its methods does I/O, but Claim waits for the commit of
-// a claim that was admitted.
+// Gate decides claims and tells whom a token speaks for. None of its methods does I/O, but Claim waits for the
+// commit of a claim that was admitted.
 type Gate interface {
-	// Claim walks the funnel. It is safe to repeat with the same request id. It returns when ctx is done at the latest, with
-	// ReasonUnavailable and the claim's id where the outcome is not known then.
+	// Claim walks the funnel. It is safe to repeat with the same request id. It returns when ctx is done at the
+	// latest, with ReasonUnavailable and the claim's id where the outcome is not known then.
 	Claim(ctx context.Context, req *sluice.ClaimRequest) sluice.Decision
 	// Identify verifies a bearer token; an error means that it is not to be trusted.
 	Identify(token []byte) (sluice.Identity, error)
@@ -102,7 +102,8 @@ func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 		draining: make(chan struct{})}
 	p.base, p.stop = context.WithCancel(context.Background())
 	p.maxLane = [numLanes]int64{
-		laneRest: int64(cfg.MaxRest), laneClaim: int64(cfg.MaxClaims), laneWait: int64(cfg.MaxWaits), laneList: int64(cfg.MaxLists),
+		laneRest: int64(cfg.MaxRest), laneClaim: int64(cfg.MaxClaims), laneWait: int64(cfg.MaxWaits),
+		laneList: int64(cfg.MaxLists),
 	}
 	p.calls.New = func() any { return new(call) }
 	p.routes = publicRoutes()

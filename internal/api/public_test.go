@@ -97,7 +97,8 @@ func TestPanicsAreAnswered(t *testing.T) {
 func TestLanguages(t *testing.T) {
 	p := public(t, api.PublicConfig{}, api.PublicDeps{Gate: &fakeGate{campaign: spring()}})
 	for header, zh := range map[string]bool{
-		"": false, "en": false, "zh": true, "zh-CN": true, "ZH-hans-cn": true, "zh-TW": true, "de": false, "de, zh;q=0.1": true,
+		"": false, "en": false, "zh": true, "zh-CN": true, "ZH-hans-cn": true, "zh-TW": true, "de": false,
+		"de, zh;q=0.1":       true,
 		"en;q=0.5, zh;q=0.6": true, "zh;q=0.5, en;q=0.6": false, "zh, en": true, "en, zh": false, "zh;q=0": false,
 		"zh;q=x": false, "zhx": false, "*": false, ",,,": false, "zh;q=1.0": true, "zh ; q=0.9 , en;q=0.8": true,
 		"zh;q=0.001": true, "zh;q=1000": false, strings.Repeat("de,", 500) + "zh": false, ";q=": false, "zh;": true,
@@ -183,8 +184,8 @@ func TestCORS(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			p := public(t, tt.cfg, api.PublicDeps{Gate: &fakeGate{}})
 			got := do(p, peer, "POST", claims, "", "Origin: "+tt.origin)
-			if o, c := got.header("Access-Control-Allow-Origin"), got.header("Access-Control-Allow-Credentials"); o != tt.allowed ||
-				c != tt.credentials {
+			o, c := got.header("Access-Control-Allow-Origin"), got.header("Access-Control-Allow-Credentials")
+			if o != tt.allowed || c != tt.credentials {
 				t.Errorf("origin %q, credentials %q", o, c)
 			}
 			pre := do(p, peer, "OPTIONS", claims, "", "Origin: "+tt.origin, "Access-Control-Request-Method: POST")
@@ -197,7 +198,8 @@ func TestCORS(t *testing.T) {
 			}
 		})
 	}
-	for _, origins := range [][]string{{"*"}, {"shop.example"}, {"https://shop.example/"}, {"https://shop.example/path"}, {""}} {
+	for _, o := range []string{"*", "shop.example", "https://shop.example/", "https://shop.example/path", ""} {
+		origins := []string{o}
 		if _, err := api.NewPublic(api.PublicConfig{Origins: origins, AllowCredentials: true}, api.PublicDeps{}); err == nil {
 			t.Errorf("%q with credentials was let through", origins)
 		}
@@ -238,8 +240,8 @@ func TestLanesDoNotWaitForEachOther(t *testing.T) {
 func view(id string, mutate func(*sluice.CampaignView)) sluice.CampaignView {
 	now := sluice.MillisOf(newClock().now())
 	v := sluice.CampaignView{
-		Campaign: sluice.Campaign{ID: id, Kind: sluice.KindGoods, Title: "T " + id, Stock: sluice.Stock{Total: 10}, PerUserLimit: 1,
-			StartsAt: now, EndsAt: now.Add(time.Hour), Goods: sluice.Goods{SKU: "s", PriceMinor: 9900, Currency: "CNY",
+		Campaign: sluice.Campaign{ID: id, Kind: sluice.KindGoods, Title: "T " + id, Stock: sluice.Stock{Total: 10},
+			PerUserLimit: 1, StartsAt: now, EndsAt: now.Add(time.Hour), Goods: sluice.Goods{SKU: "s", PriceMinor: 9900, Currency: "CNY",
 				UnpaidWindowSec: 900}},
 		State: sluice.StateLive, Available: 10,
 	}
@@ -276,7 +278,9 @@ func TestCampaignsAreCached(t *testing.T) {
 		}
 	}
 	tag := one.header("ETag")
-	for header, status := range map[string]int{tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200, "": 200} {
+	for header, status := range map[string]int{
+		tag: 304, "W/" + tag: 304, `"x", ` + tag: 304, "*": 304, `"x"`: 200, "": 200,
+	} {
 		got := do(p, peer, "GET", "/v1/campaigns/f", "", "If-None-Match: "+header)
 		if got.status != status || (status == 304) != (got.body == "") || got.header("ETag") != tag {
 			t.Errorf("If-None-Match %q: %d %q", header, got.status, got.body)
@@ -391,8 +395,8 @@ func TestNothingIsSmuggled(t *testing.T) {
 	}
 	defer conn.Close()
 	inner := "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n"
-	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s",
-		claims, len(inner)+5, inner)
+	_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n"+
+		"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n%s", claims, len(inner)+5, inner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,8 +407,8 @@ func TestNothingIsSmuggled(t *testing.T) {
 	}
 }
 
-// TestSlowLoris: whoever dribbles a request is cut off after the read timeout, in headers and in the body, and an idle
-// connection after the idle timeout.
+// TestSlowLoris: whoever dribbles a request is cut off after the read timeout, in headers and in the body, and an
+// idle connection after the idle timeout.
 func TestSlowLoris(t *testing.T) {
 	_, addr := serve(t, api.PublicConfig{ReadTimeout: 300 * time.Millisecond, IdleTimeout: 300 * time.Millisecond},
 		api.PublicDeps{Gate: &fakeGate{campaign: spring()}})

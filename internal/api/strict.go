@@ -40,7 +40,8 @@ func schemaName(t reflect.Type, hint string) string {
 	return strings.ToUpper(name[:1]) + name[1:]
 }
 
-// decodeStrict reads body into v, a pointer. It checks the form first, then the fields against the schema of v's type.
+// decodeStrict reads body into v, a pointer. It checks the form first, then the fields against the schema of v's
+// type.
 func (p *Public) decodeStrict(body []byte, v any) error {
 	if err := checkJSON(body); err != nil {
 		return err
@@ -86,8 +87,8 @@ func fieldsOf(errs []error) *Problem {
 	return p
 }
 
-// checkJSON accepts exactly one JSON value, nested at most maxNesting levels, in which no object has a key twice (upper and
-// lower case are one, as they are to encoding/json). The error is a *Problem.
+// checkJSON accepts exactly one JSON value, nested at most maxNesting levels, in which no object has a key twice
+// (upper and lower case are one, as they are to encoding/json). The error is a *Problem.
 func checkJSON(body []byte) error {
 	malformed := newProblem(http.StatusBadRequest, codeMalformed, "the body is not one JSON value")
 	if !json.Valid(body) {

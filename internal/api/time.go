@@ -19,7 +19,8 @@ func timeRoutes() []route {
 		{
 			method: "GET", path: "/v1/time", lane: laneFree, handle: (*Public).time,
 			doc: opDoc{summary: "The server's clock", tag: "Campaigns", response: timeAnswer{},
-				detail: "Never cached, no I/O. Take the best of five samples by round trip; the cached campaign answer must not be the clock."},
+				detail: "Never cached, no I/O. Take the best of five samples by round trip; " +
+					"the cached campaign answer must not be the clock."},
 		},
 		{
 			method: "GET", path: "/healthz", lane: laneFree, handle: (*Public).health,
