@@ -14,13 +14,12 @@ import (
 
 // Defaults and bounds of the gate.
 const (
-	DefaultPerUserRate  = 3.0     // claims a second of one user, and of one device, on one campaign
-	DefaultLimiterKeys  = 1 << 21 // users and devices remembered at once, 8 bytes each: 16 MB
-	DefaultLogQueue     = 8192    // lines of the decision log that wait for the writer
-	maxRetryJitterMS    = 400
-	minRetryMS          = 100
-	burstOfRate         = 1.5 // a capacity bucket holds this many seconds of its rate
-	maxDeviceInIdentity = sluice.MaxDeviceID
+	DefaultPerUserRate = 3.0     // claims a second of one user, and of one device, on one campaign
+	DefaultLimiterKeys = 1 << 21 // users and devices remembered at once, 8 bytes each: 16 MB
+	DefaultLogQueue    = 8192    // lines of the decision log that wait for the writer
+	maxRetryJitterMS   = 400
+	minRetryMS         = 100
+	burstOfRate        = 1.5 // a capacity bucket holds this many seconds of its rate
 )
 
 // Admitter takes units. It is safe for concurrent use.

@@ -206,7 +206,7 @@ func (t *Tokens) check(text string, keys *keySet) (v *verified, unknownKey bool)
 		return nil, false
 	}
 	var c claims
-	if err := json.Unmarshal(payload, &c); err != nil || !c.sound() || t.validator.Validate(&c) != nil {
+	if c.parse(payload) != nil || !c.sound() || t.validator.Validate(&c) != nil {
 		return nil, false
 	}
 	until := int64(math.MaxInt64)
