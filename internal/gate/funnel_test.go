@@ -20,9 +20,10 @@ type stage struct {
 	campaign sluice.Campaign
 	switches []sluice.SwitchSetting
 	blocks   []sluice.Block
-	token    jwt.MapClaims
 	request  sluice.ClaimRequest
 	before   int // claims that were made before, by the same user and device
+
+	anonymous bool
 }
 
 // fault makes a claim deserve want. Of two faults of one group only one can be: they exclude each other.
@@ -52,7 +53,7 @@ var faults = []fault{
 	{"address", sluice.ReasonBlocked, "", func(s *stage) {
 		s.blocks = append(s.blocks, sluice.Block{ID: "blk_address", Scope: sluice.BlockAddress, Value: "192.0.2.0/24"})
 	}},
-	{"no token", sluice.ReasonUnauthenticated, "", func(s *stage) { s.token = nil }},
+	{"no token", sluice.ReasonUnauthenticated, "", func(s *stage) { s.anonymous = true }},
 	{"not started", sluice.ReasonNotStarted, "control", func(s *stage) {
 		s.campaign.StartsAt = s.clock.in(1500 * time.Millisecond)
 	}},
@@ -89,12 +90,13 @@ var faults = []fault{
 	}},
 }
 
-// claim makes the claim that deserves all of these faults, after the claims that must come before it.
-func decide(t *testing.T, these ...fault) sluice.Decision {
+// prepare makes a gate and the claim that deserves all of these faults, after the claims that must come before it.
+func prepare(t *testing.T, these ...fault) (*gate.Gate, *sluice.ClaimRequest) {
 	t.Helper()
 	base := newRig(t, nil)
-	s := &stage{rig: base, campaign: spring(), token: jwt.MapClaims{"tier": "silver"}, request: sluice.ClaimRequest{
+	s := &stage{rig: base, campaign: spring(), request: sluice.ClaimRequest{
 		Campaign: "spring", Addr: netip.MustParseAddr("192.0.2.7"), Device: "telephone", At: base.clock.millis(),
+		Token: sign(t, "alice", jwt.MapClaims{"tier": "silver"}),
 	}}
 	for _, f := range these {
 		f.edit(s)
@@ -102,8 +104,7 @@ func decide(t *testing.T, these ...fault) sluice.Decision {
 	s.config.Tokens, s.config.Now, s.config.Mono = base.tokens, base.clock.now, base.clock.since
 	s.config.LimiterKeys = 64
 	g := gate.New(s.config, base.admitter)
-	defer g.Close()
-	s.request.Token = sign(t, "alice", jwt.MapClaims{"tier": "silver"})
+	t.Cleanup(g.Close)
 	if s.before > 0 {
 		soldOut := base.admitter.soldOut.Swap(false)
 		easy := s.campaign
@@ -118,10 +119,16 @@ func decide(t *testing.T, these ...fault) sluice.Decision {
 	g.PutCampaign(s.campaign)
 	g.SetSwitches(s.switches)
 	g.SetBlocks(s.blocks)
-	if s.token == nil {
+	if s.anonymous {
 		s.request.Token = nil
 	}
-	return g.Claim(t.Context(), &s.request)
+	return g, &s.request
+}
+
+func decide(t *testing.T, these ...fault) sluice.Decision {
+	t.Helper()
+	g, req := prepare(t, these...)
+	return g.Claim(t.Context(), req)
 }
 
 // TestPrecedence: a claim that deserves two reasons gets the one that stands first, for every pair.
