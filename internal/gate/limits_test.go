@@ -49,24 +49,6 @@ func TestLimiterRates(t *testing.T) {
 	}
 }
 
-// TestLimiterIsBounded: ten million keys do not make it grow, and most of the last of them are still remembered.
-func TestLimiterIsBounded(t *testing.T) {
-	const room = 1 << 16
-	l := gate.NewLimiter(room)
-	for key := range uint64(10_000_000) {
-		if _, ok := l.Take(key, 0.1, 0); !ok {
-			// The odds of two keys in one place are 8 in 2²⁴ each: five or so of ten million.
-			t.Logf("key %d was taken for another", key)
-		}
-	}
-	if l.Capacity() != room || l.Remembered(0) != room {
-		t.Errorf("room for %d, %d in it, want %d", l.Capacity(), l.Remembered(0), room)
-	}
-	if n := l.Remembered(11 * time.Second); n != 0 {
-		t.Errorf("%d are remembered for longer than their pace asks", n)
-	}
-}
-
 // TestLimiterForgetsNobodyEarly: as long as keys fit, each is held to its rate.
 func TestLimiterForgetsNobodyEarly(t *testing.T) {
 	const keys = 20_000

@@ -13,6 +13,7 @@ import (
 const (
 	KeepBuckets    = 15 * time.Minute
 	MaxKeptBuckets = 100_000 // of all campaigns; above it they are kept for less time
+	MaxFlush       = 128     // buckets of one call of keep
 )
 
 // steadyBack is how far the wall clock may go back before it counts as a jump.
@@ -250,32 +251,41 @@ func (t *Tally) Flush(keep func(campaign string, buckets []sluice.Bucket) error)
 }
 
 func (c *campaignTally) flush(now sluice.Millis, keep func(string, []sluice.Bucket) error) error {
-	var done []*slot
-	var buckets []sluice.Bucket
+	for {
+		done := c.finished(now)
+		if len(done) == 0 {
+			return nil
+		}
+		buckets := make([]sluice.Bucket, len(done))
+		for i, s := range done {
+			buckets[i] = s.bucket()
+		}
+		if err := keep(c.id, buckets); err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for _, s := range done {
+				s.handed = false
+			}
+			return err
+		}
+	}
+}
+
+// finished marks up to MaxFlush finished slots as handed and gives them.
+func (c *campaignTally) finished(now sluice.Millis) (done []*slot) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	if s := c.open.Load(); s != nil && now >= s.end+lateBy {
 		s.shut()
 		c.open.Store(nil)
 	}
 	for _, s := range c.kept {
-		if !s.handed && s.complete() {
+		if len(done) < MaxFlush && !s.handed && s.complete() {
 			s.handed = true
-			done, buckets = append(done, s), append(buckets, s.bucket())
+			done = append(done, s)
 		}
 	}
-	c.mu.Unlock()
-	if len(buckets) == 0 {
-		return nil
-	}
-	err := keep(c.id, buckets)
-	if err != nil {
-		c.mu.Lock()
-		for _, s := range done {
-			s.handed = false
-		}
-		c.mu.Unlock()
-	}
-	return err
+	return done
 }
 
 func (c *campaignTally) size() int {

@@ -1,0 +1,57 @@
+//go:build !race
+
+// The tests that a race detector would spoil: it makes pools forget on purpose, and ten million steps take it minutes.
+
+package gate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/gate"
+)
+
+// TestNoAllocation: with the token cached, no decision allocates inside the gate, whatever it is.
+func TestNoAllocation(t *testing.T) {
+	none := fault{name: "none", want: sluice.ReasonConfirmed, edit: func(*stage) {}}
+	unhurried := fault{edit: func(s *stage) { s.config.PerUserRate = 1e9 }}
+	for _, f := range append(faults, none) {
+		for _, requestID := range []string{"", "a request id"} {
+			these := []fault{f}
+			if f.want != sluice.ReasonTooFrequent {
+				these = append(these, unhurried)
+			}
+			g, req := prepare(t, these...)
+			req.RequestID = requestID
+			ctx := t.Context()
+			claim := func() {
+				if d := g.Claim(ctx, req); d.Reason != f.want {
+					t.Fatalf("%s: %s", f.name, d.Reason)
+				}
+			}
+			claim()
+			if n := testing.AllocsPerRun(200, claim); n != 0 {
+				t.Errorf("%s, request id %q: %v allocations", f.name, requestID, n)
+			}
+		}
+	}
+}
+
+// TestLimiterIsBounded: ten million keys do not make it grow, and most of the last of them are still remembered.
+func TestLimiterIsBounded(t *testing.T) {
+	const room = 1 << 16
+	l := gate.NewLimiter(room)
+	for key := range uint64(10_000_000) {
+		if _, ok := l.Take(key, 0.1, 0); !ok {
+			// The odds of two keys in one place are 8 in 2²⁴ each: five or so of ten million.
+			t.Logf("key %d was taken for another", key)
+		}
+	}
+	if l.Capacity() != room || l.Remembered(0) != room {
+		t.Errorf("room for %d, %d in it, want %d", l.Capacity(), l.Remembered(0), room)
+	}
+	if n := l.Remembered(11 * time.Second); n != 0 {
+		t.Errorf("%d are remembered for longer than their pace asks", n)
+	}
+}
