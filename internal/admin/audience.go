@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"time"
@@ -93,7 +94,7 @@ func (d *Audience) Upload(
 	if _, err := d.cfg.Campaigns.Campaign(ctx, campaign); err != nil {
 		return sluice.AudienceResult{}, unknown(err, campaign)
 	}
-	upload := d.cfg.Now().UnixNano()
+	upload := rand.Int64()
 	res, err := d.each(ctx, body, func(users []string) (added, removed int64, err error) {
 		added, err = d.cfg.Ledger.PutAudience(ctx, campaign, upload, users)
 		return added, 0, err

@@ -44,7 +44,7 @@ type Permits interface {
 	Permit(campaign string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool)
 }
 
-// Verifier recomputes a campaign from rows. permit is called while no transaction is under way.
+// Verifier recomputes a campaign from rows. permit is called while no transaction is under way; nil where there is none.
 type Verifier interface {
 	Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
 }
@@ -221,7 +221,8 @@ func (d *Campaigns) Edit(
 			return sluice.CampaignView{}, err
 		}
 		next, err = d.cfg.Ledger.UpdateCampaign(ctx, next, func(is sluice.Campaign) error {
-			if !sameRules(is, c) {
+			// A unit that was granted meanwhile counts too: the limit may only grow from then on.
+			if lowers := next.PerUserLimit < is.PerUserLimit && taken(is); lowers || !sameRules(is, c) {
 				return errMoved
 			}
 			return nil
@@ -369,10 +370,14 @@ func (d *Campaigns) Verify(ctx context.Context, id string) (sluice.Verification,
 }
 
 func verify(ctx context.Context, v Verifier, permits Permits, id string) (sluice.Verification, error) {
-	got, err := v.Verify(ctx, id, func() sluice.Permit {
-		p, _, _ := permits.Permit(id)
-		return p
-	})
+	var permit func() sluice.Permit // nil: there is none to compare with
+	if _, _, armed := permits.Permit(id); armed {
+		permit = func() sluice.Permit {
+			p, _, _ := permits.Permit(id)
+			return p
+		}
+	}
+	got, err := v.Verify(ctx, id, permit)
 	return got, unknown(err, id)
 }
 

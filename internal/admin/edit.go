@@ -76,6 +76,9 @@ func (e *editor) window(p *sluice.CampaignPatch) {
 	}
 }
 
+// taken says whether units were given out, which grants do before the start.
+func taken(c sluice.Campaign) bool { return c.Stock.Held+c.Stock.Sold > 0 }
+
 func (e *editor) limit(p *sluice.CampaignPatch) {
 	if p.PerUserLimit == nil || *p.PerUserLimit == int64(e.c.PerUserLimit) {
 		return
@@ -86,8 +89,9 @@ func (e *editor) limit(p *sluice.CampaignPatch) {
 		e.fixed("per_user_limit")
 	case v < 1 || v > sluice.MaxPerUserLimit:
 		within(e.faults, "per_user_limit", v, 1, sluice.MaxPerUserLimit)
-	case e.started && v < int64(e.c.PerUserLimit):
-		e.add("per_user_limit", "can only be raised once the campaign has started, and is %d", e.c.PerUserLimit)
+	case (e.started || taken(e.c)) && v < int64(e.c.PerUserLimit):
+		e.add("per_user_limit", "can only be raised once the campaign has started or units were granted, and is %d",
+			e.c.PerUserLimit)
 	default:
 		e.c.PerUserLimit = int(v)
 		if e.c.Kind == sluice.KindGoods {

@@ -54,6 +54,7 @@ type (
 		Replayed    bool     `json:"replayed,omitempty" doc:"The recorded answer, given again"`
 		Claims      []string `json:"claims,omitempty" doc:"With LIMIT_REACHED: the user's claims"`
 	}
+	// grantTotals is the last line of a bulk's answer, told from the others by done.
 	grantTotals struct {
 		Done      bool             `json:"done" doc:"Every line was read"`
 		Lines     int64            `json:"lines"`
@@ -170,12 +171,12 @@ func (a *Admin) bulk(desk GrantDesk, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	rc := http.NewResponseController(w)
-	_ = rc.EnableFullDuplex() // HTTP/2 has it always; without it the body would be dropped at the first result
 	out, flushed := bufio.NewWriterSize(w, 32<<10), a.cfg.Now()
 	began := false
 	send := func(v any) error {
 		if !began {
 			began = true
+			_ = rc.EnableFullDuplex() // HTTP/2 has it always; without it the body would be dropped at the first result
 			w.Header().Set("Content-Type", typeJSONLines)
 			w.WriteHeader(http.StatusOK)
 		}
@@ -209,8 +210,19 @@ func (a *Admin) bulk(desk GrantDesk, w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		last.Error = a.finished(r.Context(), asProblem(err), err)
 	}
-	if send(last) == nil {
-		_ = out.Flush() // the client may be gone
+	if send(last) == nil && out.Flush() == nil { // else the client is gone
+		drain(r.Body)
+	}
+}
+
+// maxDrain bounds what is read of a body that nobody wants any more.
+const maxDrain = 64 << 20
+
+// drain reads a body to its end: a server that answers while it reads cannot go on to the next request before. Where the
+// rest is too long the connection is given up.
+func drain(body io.Reader) {
+	if n, err := io.CopyN(io.Discard, body, maxDrain); err == nil && n == maxDrain {
+		panic(http.ErrAbortHandler)
 	}
 }
 
