@@ -116,7 +116,7 @@ func checkSpace(dir string) finding {
 	if !ok {
 		return finding{name, "warn", "cannot be told on this system", ""}
 	}
-	text := config.Size(free / (1 << 20) * (1 << 20)).String()
+	text := fmt.Sprintf("%.1f GB", float64(free)/(1<<30))
 	switch {
 	case free < needFree:
 		return finding{name, "bad", text + " left", "a million orders take about 200MB, and as much again while they are written"}

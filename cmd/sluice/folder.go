@@ -27,10 +27,8 @@ func decisionPath(cfg *config.Loaded) string {
 
 // notOpened says what to do about a ledger that could not be opened.
 func notOpened(dir string, err error) error {
-	var fault *sluice.Fault
-	if errors.Is(err, sluice.ErrConflict) && errors.As(err, &fault) {
-		return &failure{code: exitFailed, err: errors.New(fault.Detail),
-			next: "sluice serve --data ANOTHER-FOLDER, or stop that server first"}
+	if errors.Is(err, sluice.ErrConflict) {
+		return &failure{code: exitFailed, err: err, next: "sluice serve --data ANOTHER-FOLDER, or stop that server first"}
 	}
 	return &failure{code: exitFailed, err: fmt.Errorf("the ledger in %s cannot be opened: %w", dir, err),
 		next: "sluice doctor --data " + dir}

@@ -100,6 +100,7 @@ func (a *app) parser(c *cli) (*kong.Kong, error) {
 		kong.Exit(func(code int) { panic(quit{code}) }),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
 		kong.ExplicitGroups(groups),
+		kong.WithHyphenPrefixedParameters(true), // --delta -100
 		kong.Vars{"admin_url": defaultAdminURL},
 	)
 }

@@ -90,7 +90,7 @@ func (a *app) showReport(r report) {
 			a.say("  %-9s  %s", row.name, s)
 		}
 	}
-	if r.Money.Currency != "" {
+	if r.Campaign.Kind == "goods" && r.Money.Currency != "" {
 		a.say("  money      %s paid (%s %s in minor units), %s due back, %s refunded", thousands(r.Money.Paid),
 			thousands(r.Money.PaidMinor), r.Money.Currency, thousands(r.Money.RefundDue), thousands(r.Money.Refunded))
 	}

@@ -81,11 +81,12 @@ func (a *Admin) registerBlocklist(api huma.API) {
 			}
 			return out, nil
 		})
-	type path struct {
-		ID string `path:"id" maxLength:"64"`
-	}
 	huma.Register(api, op("GET", "/v1/admin/blocklist/{id}", "One block, by the reference a buyer was shown", sluice.RoleViewer),
-		func(ctx context.Context, in *path) (*blockOutput, error) { return answerBlock(desk.Get(ctx, in.ID)) })
+		func(ctx context.Context, in *struct {
+			ID string `path:"id" maxLength:"64"`
+		}) (*blockOutput, error) {
+			return answerBlock(desk.Get(ctx, in.ID))
+		})
 	add := op("POST", "/v1/admin/blocklist", "Block an address, a network, a user or a device", sluice.RoleOperator)
 	add.DefaultStatus = http.StatusCreated
 	huma.Register(api, add, func(ctx context.Context, in *struct{ Body blockBody }) (*blockOutput, error) {

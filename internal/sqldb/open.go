@@ -189,8 +189,8 @@ func inUse(folder, pid string) error {
 	if pid == "" {
 		pid = "unknown"
 	}
-	return sluice.NewFault(sluice.ErrConflict, "DATA_IN_USE",
-		fmt.Sprintf("the data folder %s is in use by another server (process %s)", folder, pid))
+	return fmt.Errorf("sqldb: the data folder %s is in use by another server (process %s): %w", folder, pid,
+		sluice.ErrConflict)
 }
 
 // SetPermit says who is told of commits. Without one nobody is.
