@@ -130,7 +130,7 @@ func TestACouponIsRedeemedOnce(t *testing.T) {
 				map[string]any{"reference": fmt.Sprintf("buy-%d-%d", i, j), "merchant_id": "m1", "amount_minor": 8800})
 			return fmt.Sprint(a.Status, err)
 		})
-		if got["200<nil>"] != 1 || got["409<nil>"] != 49 {
+		if got["200 <nil>"] != 1 || got["409 <nil>"] != 49 {
 			t.Errorf("coupon %d: %v", i, got)
 		}
 	}
