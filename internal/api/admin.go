@@ -168,13 +168,16 @@ func (a *Admin) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := &recorder{ResponseWriter: w}
 	defer func() {
 		cause := recover()
-		if cause == nil || cause == http.ErrAbortHandler {
+		if cause == nil {
 			return
 		}
-		a.logPanic(r, cause)
-		if !rec.wrote {
-			a.writeProblem(w, r, newProblem(http.StatusInternalServerError, codeInternal, ""))
+		if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			a.logPanic(r, cause)
 		}
+		if rec.wrote {
+			panic(http.ErrAbortHandler) // cuts the connection: half an answer must not look like a whole one
+		}
+		a.writeProblem(w, r, newProblem(http.StatusInternalServerError, codeInternal, ""))
 	}()
 	if len(r.RequestURI) > maxURI {
 		a.writeProblem(w, r, newProblem(http.StatusRequestURITooLong, codeURITooLong, "at most 4096 bytes"))

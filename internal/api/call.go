@@ -152,9 +152,6 @@ func (c *call) page() (limit int, cursor string, err error) {
 	return limit, cursor, err
 }
 
-// header gives a copy of a header of the request.
-func (c *call) header(name string) string { return string(c.ctx.Request.Header.Peek(name)) }
-
 // now is the server's clock.
 func (c *call) now() sluice.Millis { return sluice.MillisOf(c.p.cfg.Now()) }
 

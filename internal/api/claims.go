@@ -19,7 +19,7 @@ type Claims interface {
 
 // claimRequest documents the body of a claim; claimBody reads it.
 type claimRequest struct {
-	RequestID string `json:"request_id,omitempty" minLength:"1" maxLength:"128" doc:"The same id gives the same claim again"`
+	RequestID string `json:"request_id,omitempty" minLength:"1" maxLength:"128" doc:"The same id gives the same claim"`
 	Quantity  int    `json:"quantity,omitempty" minimum:"1" doc:"Default 1; at most the campaign's limit per user"`
 	Pass      string `json:"pass,omitempty" maxLength:"4096"`
 }

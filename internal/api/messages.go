@@ -139,6 +139,7 @@ var codeText = map[string]text{
 	"STOCK_TAKEN":      {"The units are held or sold already", "库存已被占用或售出"},
 	"TOTAL_TOO_LARGE":  {"The total would be too large", "总量超出上限"},
 	"BATCH_TOO_LARGE":  {"Too much at once", "单批数量过大"},
+	"DATA_IN_USE":      {"The data folder is in use by another server", "数据目录正被其他进程使用"},
 	"FILE_EXISTS":      {"There is a file of this name already", "文件已存在"},
 	"NOT_IN_FORCE":     {"Recorded, but not in force yet", "已保存，但尚未生效"},
 	"UNKNOWN_SWITCH":   {"There is no such switch", "开关不存在"},

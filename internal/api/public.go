@@ -52,6 +52,7 @@ type PublicConfig struct {
 	PaymentSecrets   [][]byte       // any of them may have signed a notification
 	CampaignTTL      time.Duration  // how long a computed campaign list is served; 250 ms to 1 s, default 500 ms
 
+	MaxBody                                int // bytes of a body; default 64 KB. A claim's has at most 16 KB all the same
 	MaxConns, MaxRequestsPerConn           int
 	MaxClaims, MaxWaits, MaxLists, MaxRest int // in flight
 	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
@@ -150,6 +151,7 @@ func (cfg PublicConfig) withDefaults() PublicConfig {
 	}
 	orDefault(&cfg.CampaignTTL, 500*time.Millisecond)
 	cfg.CampaignTTL = min(max(cfg.CampaignTTL, 250*time.Millisecond), time.Second)
+	orDefault(&cfg.MaxBody, maxBody)
 	orDefault(&cfg.MaxConns, defaultMaxConns)
 	orDefault(&cfg.MaxRequestsPerConn, defaultPerConn)
 	orDefault(&cfg.MaxClaims, defaultClaims)
@@ -176,7 +178,7 @@ func (p *Public) newServer() *fasthttp.Server {
 		SecureErrorLogMessage:        true,
 		Concurrency:                  p.cfg.MaxConns,
 		MaxRequestsPerConn:           p.cfg.MaxRequestsPerConn,
-		MaxRequestBodySize:           maxBody,
+		MaxRequestBodySize:           p.cfg.MaxBody,
 		ReadBufferSize:               maxHead,
 		ReadTimeout:                  p.cfg.ReadTimeout,
 		WriteTimeout:                 p.cfg.WriteTimeout,
@@ -295,9 +297,9 @@ func (p *Public) noRoute(c *call, allow string) {
 
 // admitBody refuses a body that is too large for its route, or in a form nobody here reads.
 func (p *Public) admitBody(c *call) error {
-	limit := maxBody
+	limit := p.cfg.MaxBody
 	if c.route.maxBody > 0 {
-		limit = c.route.maxBody
+		limit = min(limit, c.route.maxBody)
 	}
 	if len(c.ctx.Request.Body()) > limit {
 		return newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("at most %d bytes", limit))
@@ -318,7 +320,7 @@ func (p *Public) unreadable(ctx *fasthttp.RequestCtx, err error) {
 	case errors.As(err, &small):
 		c.problem(newProblem(http.StatusRequestHeaderFieldsTooLarge, codeHeadersTooLarge, "at most 16384 bytes"))
 	case errors.Is(err, fasthttp.ErrBodyTooLarge):
-		c.problem(newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("at most %d bytes", maxBody)))
+		c.problem(newProblem(http.StatusRequestEntityTooLarge, codeTooLarge, fmt.Sprintf("at most %d bytes", p.cfg.MaxBody)))
 	case errors.As(err, &timeout) && timeout.Timeout():
 		c.problem(newProblem(http.StatusRequestTimeout, codeTimeout, ""))
 	default:

@@ -241,8 +241,8 @@ func view(id string, mutate func(*sluice.CampaignView)) sluice.CampaignView {
 	now := sluice.MillisOf(newClock().now())
 	v := sluice.CampaignView{
 		Campaign: sluice.Campaign{ID: id, Kind: sluice.KindGoods, Title: "T " + id, Stock: sluice.Stock{Total: 10},
-			PerUserLimit: 1, StartsAt: now, EndsAt: now.Add(time.Hour), Goods: sluice.Goods{SKU: "s", PriceMinor: 9900, Currency: "CNY",
-				UnpaidWindowSec: 900}},
+			PerUserLimit: 1, StartsAt: now, EndsAt: now.Add(time.Hour), Goods: sluice.Goods{SKU: "s", PriceMinor: 9900,
+				Currency: "CNY", UnpaidWindowSec: 900}},
 		State: sluice.StateLive, Available: 10,
 	}
 	if mutate != nil {
