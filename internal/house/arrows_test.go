@@ -24,7 +24,7 @@ var (
 var inside = map[string][]string{
 	"internal/sim": {"internal/"},
 	"test/e2e":     {"client", "internal/"},
-	"bench":        {"internal/lab"},
+	"bench":        {"internal/"},
 }
 
 // outside lists the packages that may import a module, and only they. A module that stands in no row may be imported by
