@@ -27,8 +27,10 @@ func TestMain(m *testing.M) {
 	if mode := os.Getenv(childMode); mode != "" {
 		os.Exit(child(mode))
 	}
-	// The fake's pool looks for the end every ten seconds only.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"))
+	// What the fake's library leaves running: its pool looks for the end every ten seconds, its clock never ends.
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.(*workerPool).Start.func2"),
+		goleak.IgnoreAnyFunction("github.com/valyala/fasthttp.updateServerDate.func1"))
 }
 
 // child answers on both addresses until SIGTERM; mode "broken" ends at once, mode "slow" never gets ready.
@@ -86,7 +88,8 @@ func TestOwnServer(t *testing.T) {
 func TestOwnServerKeepsAGivenFolder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	p, err := lab.StartServer(t.Context(), lab.ServerConfig{Binary: os.Args[0], Data: dir, Env: []string{childMode + "=good"}})
+	cfg := lab.ServerConfig{Binary: os.Args[0], Data: dir, Env: []string{childMode + "=good"}}
+	p, err := lab.StartServer(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +110,8 @@ func TestOwnServerThatFails(t *testing.T) {
 		want error
 		says string
 	}{
-		{"ends at once", t.Context(), lab.ServerConfig{Env: []string{childMode + "=broken"}}, sluice.ErrUnavailable, "cheese"},
+		{"ends at once", t.Context(), lab.ServerConfig{Env: []string{childMode + "=broken"}},
+			sluice.ErrUnavailable, "cheese"},
 		{"is never ready", t.Context(), lab.ServerConfig{Env: []string{childMode + "=slow"}, Wait: 300 * time.Millisecond},
 			sluice.ErrUnavailable, "not ready"},
 		{"is not waited for", cancelled, lab.ServerConfig{Env: []string{childMode + "=slow"}}, context.Canceled, ""},
