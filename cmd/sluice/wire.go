@@ -277,7 +277,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 	}, api.AdminDeps{
 		Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list, Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Blocklist: p.blocklist,
-		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports,
+		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 	})
 }

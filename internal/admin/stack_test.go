@@ -107,7 +107,7 @@ func (s *stack) start() {
 		Keys: keys, KeyDesk: keys, Shelf: s.campaigns, Campaigns: s.campaigns,
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),
 		Grants:   admin.NewGrants(admin.GrantsConfig{Ledger: s.db, Admitter: s.admission, Noter: s.db, Now: s.clock.now}),
-		Switches: s.switches, Blocklist: blocklist, Audit: s.db, Events: s.db,
+		Switches: s.switches, Blocklist: blocklist, Audit: s.db, Events: s.db, Claims: s.db,
 		Audience: admin.NewAudience(admin.AudienceConfig{Ledger: s.db, Campaigns: s.db, Gate: s.gate, Noter: s.db,
 			Now: s.clock.now}),
 		Reports: admin.NewReports(admin.ReportsConfig{Ledger: s.db, Tally: s.gate.Tally(), Permits: s.admission,
