@@ -18,7 +18,7 @@ type ClaimLedger interface {
 	Load(ctx context.Context, campaign string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error) error
 	ClaimRecord(ctx context.Context, id sluice.ClaimID) (sluice.ClaimRecord, error)
 	UserClaims(ctx context.Context, user, campaign string) ([]sluice.ClaimRecord, error)
-	ClaimsPage(ctx context.Context, campaign string, after int64, limit int) ([]sluice.ClaimRow, int64, error)
+	ClaimsPage(ctx context.Context, campaign string, after int64, limit int) ([]sluice.ClaimRecord, int64, error)
 }
 
 // CampaignLedger is what every ledger offers for campaigns.

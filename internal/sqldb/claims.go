@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -86,57 +87,43 @@ func (db *DB) ClaimsByRequest(ctx context.Context, campaignID, requestID string)
 // seqRange gives the first and the last seq that a row of the campaign can have.
 func seqRange(no int64) (lo, hi int64) { return no << 32, no<<32 | 0xffff_ffff }
 
-// ClaimsPage gives up to limit claims of a campaign in the order in which they were settled, after the cursor after (0: from the
-// first), and the cursor of the next page, 0 where this is the last one. The rows of one claim on several coupons are
-// summed.
+// ClaimsPage gives up to limit claims of a campaign in the order in which they were settled, after the cursor
+// after (0: from the first), and the cursor of the next page, 0 where this is the last one.
 func (db *DB) ClaimsPage(
 	ctx context.Context, campaignID string, after int64, limit int,
-) ([]sluice.ClaimRow, int64, error) {
+) ([]sluice.ClaimRecord, int64, error) {
 	limit = min(max(limit, 1), maxPage)
 	c, err := db.Campaign(ctx, campaignID)
 	if err != nil {
 		return nil, 0, err
 	}
-	query, most := `SELECT seq, claim_id, quantity, live_units, limit_units, rejected FROM orders`, limit+1
-	if c.Kind == sluice.KindCoupon {
-		query = `SELECT seq, claim_id, quantity, live_units, limit_units, rejected FROM coupons`
-		most = (limit + 1) * sluice.MaxCouponQuantity
+	rows, first := orderRows, `SELECT seq FROM orders WHERE seq > ?1 AND seq <= ?2 ORDER BY seq LIMIT 1 OFFSET ?3`
+	if c.Kind == sluice.KindCoupon { // the rows of one claim follow each other, from n = 0 on
+		rows = couponRows
+		first = `SELECT seq FROM coupons WHERE seq > ?1 AND seq <= ?2 AND n = 0 ORDER BY seq LIMIT 1 OFFSET ?3`
 	}
-	lo, hi := seqRange(c.No)
-	rows, err := db.rdb.QueryContext(ctx, query+` WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, max(after, lo), hi, most)
+	from, to := seqRange(c.No)
+	from = max(after, from)
+	var over, next int64 // the first row of the claim after this page, where there is one
+	switch err := db.rdb.QueryRowContext(ctx, first, from, to, limit).Scan(&over); {
+	case err == nil:
+		to, next = over-1, over-1
+	case !errors.Is(err, sql.ErrNoRows):
+		return nil, 0, readFailed(err, "claims of "+campaignID)
+	}
+	found, err := db.rdb.QueryContext(ctx, rows+`WHERE o.seq > ?1 AND o.seq <= ?2 ORDER BY o.seq`, from, to)
 	if err != nil {
 		return nil, 0, readFailed(err, "claims of "+campaignID)
 	}
-	defer func() { _ = rows.Close() }()
-	var list []sluice.ClaimRow
-	var last int64
-	for rows.Next() {
-		var r sluice.ClaimRow
-		var seq int64
-		var id []byte
-		var rejected sql.NullString
-		if err := rows.Scan(&seq, &id, &r.Quantity, &r.LiveUnits, &r.LimitUnits, &rejected); err != nil {
-			return nil, 0, readFailed(err, "claims of "+campaignID)
-		}
-		copy(r.ID[:], id)
-		n := len(list)
-		if n > 0 && list[n-1].ID == r.ID {
-			list[n-1].LiveUnits += r.LiveUnits
-			list[n-1].LimitUnits += r.LimitUnits
-		} else if n == limit {
-			return list, last, nil
-		} else {
-			if rejected.Valid {
-				r.Rejected = recordedReason(rejected.String)
-			}
-			list = append(list, r)
-		}
-		last = seq
-	}
-	if err := rows.Err(); err != nil {
+	records, err := appendRecords(nil, found, c.Kind == sluice.KindCoupon)
+	if err != nil {
 		return nil, 0, readFailed(err, "claims of "+campaignID)
 	}
-	return list, 0, nil
+	list := make([]sluice.ClaimRecord, len(records))
+	for i := range records {
+		list[i] = records[i].ClaimRecord
+	}
+	return list, next, nil
 }
 
 // claimRecords reads both tables and joins the rows of each claim.
