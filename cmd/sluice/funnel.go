@@ -10,12 +10,13 @@ import (
 
 // funnelKeeper writes the gate's finished buckets to the ledger, once a second, and what is left at its end.
 type funnelKeeper struct {
-	flush func(ctx context.Context) error
-	ran   func(error)
-	every time.Duration
-	stop  chan struct{}
-	done  chan struct{}
-	once  sync.Once
+	flush  func(ctx context.Context) error
+	finish func(ctx context.Context) error // with the buckets that are still filling
+	ran    func(error)
+	every  time.Duration
+	stop   chan struct{}
+	done   chan struct{}
+	once   sync.Once
 }
 
 func newFunnelKeeper(p *parts, s *server) *funnelKeeper {
@@ -23,6 +24,11 @@ func newFunnelKeeper(p *parts, s *server) *funnelKeeper {
 		every: time.Second, stop: make(chan struct{}), done: make(chan struct{}),
 		flush: func(ctx context.Context) error {
 			return p.gate.Tally().Flush(func(campaign string, buckets []sluice.Bucket) error {
+				return p.ledger.KeepBuckets(ctx, campaign, buckets)
+			})
+		},
+		finish: func(ctx context.Context) error {
+			return p.gate.Tally().Finish(func(campaign string, buckets []sluice.Bucket) error {
 				return p.ledger.KeepBuckets(ctx, campaign, buckets)
 			})
 		},
@@ -47,13 +53,13 @@ func (k *funnelKeeper) run() {
 		case <-tick.C:
 			k.ran(k.flush(context.Background()))
 		case <-k.stop:
-			k.ran(k.flush(context.Background()))
+			k.ran(k.finish(context.Background()))
 			return
 		}
 	}
 }
 
-// Stop writes what is finished and ends. It is idempotent.
+// Stop writes what there is and ends. It is idempotent.
 func (k *funnelKeeper) Stop() {
 	k.once.Do(func() { close(k.stop) })
 	<-k.done

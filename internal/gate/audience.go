@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// audience is a sorted set of users, 10 bytes each. A user is known by the 80 bits of their key: that a stranger is let in
-// by chance has odds of one in 10¹⁸ for an audience of a million.
+// audience is a sorted set of users, 10 bytes each. A user is known by the 80 bits of their key: that a stranger is
+// let in by chance has odds of one in 10¹⁸ for an audience of a million.
 type audience struct{ keys []sluice.UserKey }
 
 // requirement is one token claim that must have one of the values.
@@ -18,8 +18,8 @@ type requirement struct {
 	values []string
 }
 
-// SetAudience replaces the users who may claim on a campaign that asks for an audience. The gate sorts users and keeps the
-// slice. It may come before the campaign does; nil takes the audience away.
+// SetAudience replaces the users who may claim on a campaign that asks for an audience. The gate sorts users and
+// keeps the slice. It may come before the campaign does; nil takes the audience away.
 func (g *Gate) SetAudience(campaign string, users []sluice.UserKey) {
 	slices.SortFunc(users, compareKeys)
 	users = slices.Compact(users)

@@ -32,7 +32,8 @@ func BenchmarkRefuseSoldOut(b *testing.B) {
 	}
 }
 
-// BenchmarkRefuseSoldOutParallel is the same on all cores, on one campaign: what its counters cost when they are shared.
+// BenchmarkRefuseSoldOutParallel is the same on all cores, on one campaign: what its counters cost when they are
+// shared.
 func BenchmarkRefuseSoldOutParallel(b *testing.B) {
 	r := newRig(b, nil)
 	r.admitter.soldOut.Store(true)

@@ -42,8 +42,8 @@ type prefixItem struct {
 	block
 }
 
-// SetBlocks replaces the blocklist. A block whose address cannot be read is left out and logged. Expired blocks may be in
-// the list: they hold nobody up.
+// SetBlocks replaces the blocklist. A block whose address cannot be read is left out and logged. Expired blocks may
+// be in the list: they hold nobody up.
 func (g *Gate) SetBlocks(list []sluice.Block) { g.blocks.Store(newBlocks(list, g.cfg.Logger)) }
 
 func newBlocks(list []sluice.Block, logger *slog.Logger) *blocks {

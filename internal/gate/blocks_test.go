@@ -21,15 +21,16 @@ func TestAddressBlocks(t *testing.T) {
 	r := newRig(t, func(c *gate.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	var list []sluice.Block
 	for _, v := range []string{
-		"198.51.100.7", "203.0.113.0/24", "203.0.113.128/25", "10.1.2.3/8", "2001:db8::/32", "2001:db8:1::1", "fe80::1%eth0",
+		"198.51.100.7", "203.0.113.0/24", "203.0.113.128/25", "10.1.2.3/8", "2001:db8::/32", "2001:db8:1::1",
+		"fe80::1%eth0",
 		"::ffff:192.0.2.128/121", "::ffff:198.18.0.1", "nonsense", "1.2.3.4/33", "",
 	} {
 		list = append(list, sluice.Block{ID: v, Scope: sluice.BlockAddress, Value: v})
 	}
 	r.SetBlocks(append(list, sluice.Block{ID: "odd", Scope: "planet", Value: "earth"}))
 	for addr, want := range map[string]string{
-		"198.51.100.7": "198.51.100.7", "198.51.100.8": "", "203.0.113.5": "203.0.113.0/24", "203.0.113.200": "203.0.113.128/25",
-		"203.0.112.255": "", "10.255.0.1": "10.1.2.3/8", "11.0.0.0": "", "2001:db8:ffff::": "2001:db8::/32",
+		"198.51.100.7": "198.51.100.7", "198.51.100.8": "", "203.0.113.5": "203.0.113.0/24",
+		"203.0.113.200": "203.0.113.128/25", "203.0.112.255": "", "10.255.0.1": "10.1.2.3/8", "11.0.0.0": "", "2001:db8:ffff::": "2001:db8::/32",
 		"2001:db8:1::1": "2001:db8:1::1", "2001:db9::": "", "fe80::1": "fe80::1%eth0", "fe80::1%wlan0": "fe80::1%eth0",
 		"192.0.2.130": "::ffff:192.0.2.128/121", "192.0.2.7": "", "198.18.0.1": "::ffff:198.18.0.1",
 		"::ffff:203.0.113.5": "203.0.113.0/24", "::": "",
@@ -59,7 +60,9 @@ func TestAddressBlocksByBruteForce(t *testing.T) {
 		if random.IntN(2) == 0 {
 			return netip.AddrFrom4([4]byte{10, 0, byte(random.IntN(4)), byte(random.IntN(256))})
 		}
-		return netip.AddrFrom16([16]byte{0x20, 1, 13: byte(random.IntN(2)), 14: byte(random.IntN(4)), 15: byte(random.IntN(256))})
+		return netip.AddrFrom16([16]byte{
+			0x20, 1, 13: byte(random.IntN(2)), 14: byte(random.IntN(4)), 15: byte(random.IntN(256)),
+		})
 	}
 	var list []sluice.Block
 	var nets []netip.Prefix

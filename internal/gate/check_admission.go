@@ -1,12 +1,9 @@
 package gate
 
-import (
-	"strings"
+import "github.com/sluice-sale/sluice"
 
-	"github.com/sluice-sale/sluice"
-)
-
-// checkAdmission asks for the units. It always answers.
+// checkAdmission asks for the units. It always answers. The request id is handed on as it lies in the connection's
+// buffer: an Admitter copies it where it keeps the claim, so that one that is refused costs no allocation.
 func (g *Gate) checkAdmission(w *walk) bool {
 	if w.quantity < 1 {
 		// The body was to be refused before the funnel; should a caller forget, nothing may be taken or minted.
@@ -17,10 +14,8 @@ func (g *Gate) checkAdmission(w *walk) bool {
 		w.hasID = true
 	}
 	w.decision = g.admitter.Admit(w.ctx, sluice.Claim{
-		ID: w.id, Campaign: w.entry.campaign.ID, User: w.token.identity.User,
-		// Admission may go on with the claim after this call has run out of time, and the request's buffers with it.
-		RequestID: strings.Clone(w.req.RequestID),
-		Quantity:  w.quantity, Source: sluice.SourceClaim, At: w.now,
+		ID: w.id, Campaign: w.entry.campaign.ID, User: w.token.identity.User, RequestID: w.req.RequestID,
+		Quantity: w.quantity, Source: sluice.SourceClaim, At: w.now,
 	})
 	return true
 }

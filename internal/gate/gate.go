@@ -78,8 +78,8 @@ type Gate struct {
 	audiences map[string]*audience // by campaign id
 }
 
-// New makes a gate without campaigns: it refuses everything with UNKNOWN_CAMPAIGN until PutCampaign. Close it to end the
-// decision log.
+// New makes a gate without campaigns: it refuses everything with UNKNOWN_CAMPAIGN until PutCampaign. Close it to end
+// the decision log.
 func New(cfg Config, admitter Admitter) *Gate {
 	if cfg.Now == nil {
 		cfg.Now = time.Now

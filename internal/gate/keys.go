@@ -29,7 +29,8 @@ type key struct {
 	public any // []byte, *rsa.PublicKey, *ecdsa.PublicKey or ed25519.PublicKey
 }
 
-// keySet is a snapshot of all keys. Its address tells generations apart: a token verified by an older set is verified again.
+// keySet is a snapshot of all keys. Its address tells generations apart: a token verified by an older set is verified
+// again.
 type keySet struct{ keys []key }
 
 // newKey sorts a key by its type. Only the four methods are taken: HS256, RS256, ES256 on P-256, EdDSA on Ed25519.
@@ -42,7 +43,7 @@ func newKey(id string, public any) (key, error) {
 		return key{id, jwt.SigningMethodHS256, bytes.Clone(k)}, nil
 	case *rsa.PublicKey:
 		if k.N.BitLen() < minRSABits {
-			return key{}, fmt.Errorf("gate: an RSA key of %d bits, less than %d: %w", k.N.BitLen(), minRSABits, sluice.ErrInvalid)
+			return key{}, fmt.Errorf("gate: an RSA key of %d bits: %w", k.N.BitLen(), sluice.ErrInvalid)
 		}
 		return key{id, jwt.SigningMethodRS256, k}, nil
 	case *ecdsa.PublicKey:
@@ -56,9 +57,9 @@ func newKey(id string, public any) (key, error) {
 	return key{}, fmt.Errorf("gate: a key of type %T: %w", public, sluice.ErrInvalid)
 }
 
-// parseKeys reads PEM blocks, a JWK set or a single JWK. Secrets are taken from a set only where symmetric says so: what
-// is fetched from a URL is public. PEM must be readable as a whole; in a set, keys of kinds that nobody here can use are
-// passed over, as long as one is left.
+// parseKeys reads PEM blocks, a JWK set or a single JWK. Secrets are taken from a set only where symmetric says so:
+// what is fetched from a URL is public. PEM must be readable as a whole; in a set, keys of kinds that nobody here can
+// use are passed over, as long as one is left.
 func parseKeys(raw []byte, symmetric bool) ([]key, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return parseJWKs(raw, symmetric)

@@ -119,8 +119,8 @@ func newIssuer(tb testing.TB, keys ...named) *issuer {
 
 func (i *issuer) serve(body []byte) { i.body.Store(&body) }
 
-// TestRotation: the issuer changes its key; the first token that names the new one is taken at once, and the old key ends
-// with the set that no longer has it, also for tokens in the cache.
+// TestRotation: the issuer changes its key; the first token that names the new one is taken at once, and the old key
+// ends with the set that no longer has it, also for tokens in the cache.
 func TestRotation(t *testing.T) {
 	old, next := ecKey(t, "2026-10"), ecKey(t, "2026-11")
 	i := newIssuer(t, old)
@@ -151,8 +151,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRefreshByItself: the set is fetched again without a token that asks for it; an issuer that was down at the start is
-// found when it comes up.
+// TestRefreshByItself: the set is fetched again without a token that asks for it; an issuer that was down at the
+// start is found when it comes up.
 func TestRefreshByItself(t *testing.T) {
 	k := ecKey(t, "k")
 	i := newIssuer(t, k)
@@ -215,7 +215,9 @@ func TestKeyFile(t *testing.T) {
 	if !refused(t, g, es.token(t)) {
 		t.Error("a key that is no longer in the file")
 	}
-	for _, broken := range []string{"", "{", `{"keys":[]}`, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"} {
+	for _, broken := range []string{
+		"", "{", `{"keys":[]}`, "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n",
+	} {
 		write([]byte(broken))
 	}
 	write(jwks(t, es))

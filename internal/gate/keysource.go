@@ -20,8 +20,8 @@ const (
 	unknownKeyMax = 2 * time.Second // how long a token with an unknown kid waits for the JWKS
 )
 
-// keySource keeps a Tokens' key set up to date. One goroutine reads the file and the URL; a token with an unknown kid asks
-// it to look at once and waits for that look.
+// keySource keeps a Tokens' key set up to date. One goroutine reads the file and the URL; a token with an unknown kid
+// asks it to look at once and waits for that look.
 type keySource struct {
 	cfg    *TokenConfig
 	out    *atomic.Pointer[keySet]

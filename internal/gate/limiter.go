@@ -32,7 +32,8 @@ const (
 // pace is a rate in the limiter's units: one in interval, and as many at once as fit in tolerance.
 type pace struct{ interval, tolerance uint64 }
 
-// paceOf gives the pace of rate a second with a burst of rate, at least one; a rate of zero, or above 8,000, is no bound.
+// paceOf gives the pace of rate a second with a burst of rate, at least one; a rate of zero, or above 8,000, is no
+// bound.
 func paceOf(rate float64) pace {
 	perSecond := float64(time.Second / tick)
 	if rate <= 0 || rate > perSecond {

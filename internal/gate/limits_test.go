@@ -137,8 +137,8 @@ func TestFrequencyIsPerCampaign(t *testing.T) {
 	r.claim(t, req, sluice.ReasonConfirmed)
 }
 
-// TestCapacity: a bucket lets its burst through at once, then its rate; the server's bound holds over all campaigns, and
-// what it refuses costs the campaign nothing.
+// TestCapacity: a bucket lets its burst through at once, then its rate; the server's bound holds over all campaigns,
+// and what it refuses costs the campaign nothing.
 func TestCapacity(t *testing.T) {
 	r := newRig(t, func(c *gate.Config) { c.MaxRate = 200 })
 	c := spring()

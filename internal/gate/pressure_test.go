@@ -51,7 +51,7 @@ func TestSnapshotsUnderPressure(t *testing.T) {
 			r.SetSwitches(nil)
 		},
 		func() { r.DropCampaign("spring"); r.Campaigns(); r.Campaign("spring") },
-		func() { r.clock.advance(time.Millisecond); r.Tally().Totals() },
+		func() { r.clock.mono.Add(int64(time.Millisecond)); r.Tally().Totals() },
 	} {
 		changes.Go(func() {
 			for !done.Load() {

@@ -16,8 +16,8 @@ type switches struct {
 
 type switchKey struct{ name, campaign string }
 
-// SetSwitches replaces all switch settings: what is not in the list, or not Set, is at its default. The gate heeds closed,
-// read_only, max_rate, per_user_rate and decision_log. In force for every claim that begins afterwards.
+// SetSwitches replaces all switch settings: what is not in the list, or not Set, is at its default. The gate heeds
+// closed, read_only, max_rate, per_user_rate and decision_log. In force for every claim that begins afterwards.
 func (g *Gate) SetSwitches(settings []sluice.SwitchSetting) {
 	s := &switches{set: map[switchKey]float64{}}
 	for _, x := range settings {
@@ -50,8 +50,8 @@ func (s *switches) perUserRate(c *sluice.Campaign, byDefault float64) float64 {
 	return rates[max(0, slices.IndexFunc(rates, func(r float64) bool { return r > 0 }))]
 }
 
-// maxRate gives the campaign's claims a second to admission; zero means no bound. Its switch, where set, beats its setting,
-// also with zero.
+// maxRate gives the campaign's claims a second to admission; zero means no bound. Its switch, where set, beats its
+// setting, also with zero.
 func (s *switches) maxRate(c *sluice.Campaign) float64 {
 	if r, ok := s.set[switchKey{sluice.SwitchMaxRate, c.ID}]; ok {
 		return r

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -19,7 +20,8 @@ const (
 // steadyBack is how far the wall clock may go back before it counts as a jump.
 const steadyBack sluice.Millis = 1000
 
-// lateBy is how long a bucket stays open after its end where nothing opens the next one, for decisions on their way to it.
+// lateBy is how long a bucket stays open after its end where nothing opens the next one, for decisions on their way
+// to it.
 const lateBy sluice.Millis = 250
 
 // Tally counts decisions by campaign and reason, in the buckets of sluice.BucketAt, and how long the answers took. In a
@@ -46,8 +48,9 @@ type totals struct {
 	lastUnit  atomic.Int64
 }
 
-// Totals are counts since the process began. Reasons[ReasonNone] counts recorded answers given again. Units are those of
-// claims that came to be; FirstUnitAt and LastUnitAt tell when the first and the last of those claims were answered.
+// Totals are counts since the process began. Reasons[ReasonNone] counts recorded answers given again. Units are those
+// of claims that came to be; FirstUnitAt and LastUnitAt tell when the first and the last of those claims were
+// answered.
 type Totals struct {
 	Reasons                 [sluice.NumReasons]int64
 	Units                   int64
@@ -59,7 +62,7 @@ type campaignTally struct {
 	id     string
 	starts atomic.Int64 // UTC ms: where fine buckets begin
 	totals totals
-	open   atomic.Pointer[slot]
+	open   atomic.Pointer[slot] // written under mu only, together with closing and opening slots
 
 	mu   sync.Mutex // guards what follows, and the opening of buckets
 	kept []*slot    // in the order in which they were opened; the last may be the open one
@@ -147,27 +150,31 @@ func (t *totals) read() Totals {
 // enter gives the slot for a decision at `at`, counted as one that is being added. Moments just before an open slot go
 // into it.
 func (c *campaignTally) enter(at sluice.Millis) *slot {
-	for {
-		s := c.open.Load()
-		if s == nil || at >= s.end || at < s.start-steadyBack {
-			s = c.turn(at)
-		}
-		if s.state.Add(1) < closedSlot {
-			return s
-		}
-		s.state.Add(-1)
-		// It was closed in between; the next round opens another.
-		c.open.CompareAndSwap(s, nil)
+	s := c.open.Load()
+	for s == nil || !s.covers(at) || !s.join() {
+		s = c.turn(at)
 	}
+	return s
 }
 
-// turn opens the slot for `at`. After a wall clock that jumped back it goes on with the slot that it finds there, which is
-// then handed on once more as a whole.
+func (s *slot) covers(at sluice.Millis) bool { return at < s.end && at >= s.start-steadyBack }
+
+// join announces a decision; false where the slot has been closed.
+func (s *slot) join() bool {
+	if s.state.Add(1) < closedSlot {
+		return true
+	}
+	s.state.Add(-1)
+	return false
+}
+
+// turn opens the slot for `at`. After a wall clock that jumped back it goes on with the slot that it finds there,
+// which is then handed on once more as a whole.
 func (c *campaignTally) turn(at sluice.Millis) *slot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s := c.open.Load(); s != nil {
-		if at < s.end && at >= s.start-steadyBack {
+		if s.covers(at) {
 			return s
 		}
 		s.shut()
@@ -210,15 +217,25 @@ func (s *slot) bucket() sluice.Bucket {
 	return b
 }
 
+// Finish hands everything to keep, the buckets that are still filling among them, as a last Flush before the end.
+func (t *Tally) Finish(keep func(campaign string, buckets []sluice.Bucket) error) error {
+	return t.hand(sluice.MillisOf(t.now()), math.MaxInt64, keep)
+}
+
 // Flush hands the finished buckets of each campaign to keep, oldest first, each once: those that keep took without an
 // error are not handed again. Only where the wall clock jumped back is a bucket handed a second time, with everything
-// that is in it. Buckets older than KeepBuckets are forgotten, handed or not. It is to be called about once a second, and
-// may block in keep without holding claims up. The first error of keep is returned, after the other campaigns had their
-// turn.
+// that is in it. Buckets older than KeepBuckets are forgotten, handed or not. It is to be called about once a second,
+// and may block in keep without holding claims up. The first error of keep is returned, after the other campaigns had
+// their turn.
 func (t *Tally) Flush(keep func(campaign string, buckets []sluice.Bucket) error) error {
+	now := sluice.MillisOf(t.now())
+	return t.hand(now, now, keep)
+}
+
+// hand hands on the buckets that are over at closing.
+func (t *Tally) hand(now, closing sluice.Millis, keep func(string, []sluice.Bucket) error) error {
 	t.flush.Lock()
 	defer t.flush.Unlock()
-	now := sluice.MillisOf(t.now())
 	t.mu.Lock()
 	all := make([]*campaignTally, 0, len(t.campaigns)+len(t.dropped))
 	for _, c := range t.campaigns {
@@ -230,13 +247,13 @@ func (t *Tally) Flush(keep func(campaign string, buckets []sluice.Bucket) error)
 	var first error
 	kept := 0
 	for _, c := range all {
-		if err := c.flush(now, keep); err != nil && first == nil {
+		if err := c.flush(closing, keep); err != nil && first == nil {
 			first = err
 		}
 		kept += c.size()
 	}
 	for _, c := range gone {
-		if err := c.flush(now+sluice.Millis(KeepBuckets.Milliseconds()), keep); err != nil && first == nil {
+		if err := c.flush(math.MaxInt64, keep); err != nil && first == nil {
 			first = err
 		}
 	}
@@ -275,7 +292,7 @@ func (c *campaignTally) flush(now sluice.Millis, keep func(string, []sluice.Buck
 func (c *campaignTally) finished(now sluice.Millis) (done []*slot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if s := c.open.Load(); s != nil && now >= s.end+lateBy {
+	if s := c.open.Load(); s != nil && now-lateBy >= s.end {
 		s.shut()
 		c.open.Store(nil)
 	}
@@ -315,8 +332,9 @@ func (t *Tally) Campaign(id string) (Totals, bool) {
 	return c.totals.read(), true
 }
 
-// Since gives a campaign's buckets that end after since, oldest first, the unfinished one included, and the moment to ask
-// from next: a bucket that comes again replaces the one before. At most limit buckets, the oldest; limit <= 0 means all.
+// Since gives a campaign's buckets that end after since, oldest first, the unfinished one included, and the moment to
+// ask from next: a bucket that comes again replaces the one before. At most limit buckets, the oldest; limit <= 0
+// means all.
 func (t *Tally) Since(id string, since sluice.Millis, limit int) (buckets []sluice.Bucket, next sluice.Millis) {
 	t.mu.Lock()
 	c := t.campaigns[id]

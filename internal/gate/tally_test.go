@@ -145,7 +145,8 @@ func TestLatency(t *testing.T) {
 		t.Fatalf("%d buckets", len(buckets))
 	}
 	h := buckets[0].Latency
-	if p50, p99 := h.Quantile(0.5), h.Quantile(0.99); p50 > time.Millisecond || p99 < 20*time.Millisecond || p99 > 25*time.Millisecond {
+	p50, p99 := h.Quantile(0.5), h.Quantile(0.99)
+	if p50 > time.Millisecond || p99 < 20*time.Millisecond || p99 > 25*time.Millisecond {
 		t.Errorf("p50 %v, p99 %v", p50, p99)
 	}
 }
@@ -210,6 +211,25 @@ func TestTallyIsBounded(t *testing.T) {
 	}
 }
 
+// TestFinish: at the end the bucket that is still filling is handed too; what comes later reopens it as a whole.
+func TestFinish(t *testing.T) {
+	r := newRig(t, nil)
+	k := new(keeper)
+	for i := range int64(2) {
+		r.claim(t, r.request(t, "alice"), sluice.ReasonConfirmed)
+		r.flush(t, k)
+		if sum := k.sum("spring"); sum.Total() != i {
+			t.Errorf("%d claims were kept by a flush, want %d", sum.Total(), i)
+		}
+		if err := r.Tally().Finish(k.keep); err != nil {
+			t.Fatal(err)
+		}
+		if sum := k.sum("spring"); sum.Total() != i+1 {
+			t.Errorf("%d claims were kept at the end, want %d", sum.Total(), i+1)
+		}
+	}
+}
+
 // TestDroppedCampaign: its last buckets still reach the ledger.
 func TestDroppedCampaign(t *testing.T) {
 	r := newRig(t, nil)
@@ -232,7 +252,9 @@ func TestTallyWhenTheClockGoesBack(t *testing.T) {
 	r := newRig(t, nil)
 	k := new(keeper)
 	n := int64(0)
-	for _, jump := range []time.Duration{0, time.Second, time.Second, -2 * time.Second, time.Second, -time.Hour, 2 * time.Hour} {
+	for _, jump := range []time.Duration{
+		0, time.Second, time.Second, -2 * time.Second, time.Second, -time.Hour, 2 * time.Hour,
+	} {
 		r.clock.wall.Add(jump.Milliseconds())
 		for range 2 {
 			r.Claim(t.Context(), r.request(t, fmt.Sprint("user-", n)))

@@ -84,8 +84,8 @@ type verified struct {
 // header is what a token's first part says.
 type header struct{ alg, kid string }
 
-// NewTokens reads the keys and starts to watch their sources. Close it when done. Errors: ErrInvalid for keys that cannot
-// be read, or none at all.
+// NewTokens reads the keys and starts to watch their sources. Close it when done. Errors: ErrInvalid for keys that
+// cannot be read, or none at all.
 func NewTokens(ctx context.Context, cfg TokenConfig) (*Tokens, error) {
 	cfg.setDefaults()
 	t := &Tokens{cfg: cfg, seed: maphash.MakeSeed()}
@@ -152,8 +152,8 @@ func (cfg *TokenConfig) weigh(_ uint64, v *verified) uint32 {
 // Close ends the watching of key sources and waits for it. Tokens can still be verified. Idempotent.
 func (t *Tokens) Close() { t.source.close() }
 
-// verify gives the verified token, from the cache or by checking it at now. It waits only where the token names a key that
-// nobody has heard of and a JWKS URL may know it.
+// verify gives the verified token, from the cache or by checking it at now. It waits only where the token names a key
+// that nobody has heard of and a JWKS URL may know it.
 func (t *Tokens) verify(token []byte, now time.Time) (*verified, bool) {
 	if len(token) == 0 || len(token) > MaxToken {
 		return nil, false

@@ -172,8 +172,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// TestAlgorithmConfusion: the text of a public key is no secret, other methods of a key's family are not taken, and none
-// is never taken.
+// TestAlgorithmConfusion: the text of a public key is no secret, other methods of a key's family are not taken, and
+// none is never taken.
 func TestAlgorithmConfusion(t *testing.T) {
 	s := signers(t)
 	rs := s["RS256"]
@@ -253,8 +253,8 @@ func TestBrokenTokens(t *testing.T) {
 	}
 }
 
-// TestCacheEndsWithTheToken: a cached token is taken to the last millisecond and no longer, and a buffer that is used for
-// the next token is another token.
+// TestCacheEndsWithTheToken: a cached token is taken to the last millisecond and no longer, and a buffer that is used
+// for the next token is another token.
 func TestCacheEndsWithTheToken(t *testing.T) {
 	clock := new(clocks)
 	clock.setWall(opening)
@@ -292,8 +292,8 @@ func TestSeveralSecrets(t *testing.T) {
 	}
 }
 
-// FuzzToken changes one byte of a good token of each method: it is refused wherever the byte stands, also while the good
-// one is in the cache.
+// FuzzToken changes one byte of a good token of each method: it is refused wherever the byte stands, also while the
+// good one is in the cache.
 func FuzzToken(f *testing.F) {
 	all := signers(f)
 	names := slices.Sorted(maps.Keys(all))
@@ -344,8 +344,10 @@ func TestEveryByteCounts(t *testing.T) {
 // FuzzClaims compares the walk over the claims with encoding/json.
 func FuzzClaims(f *testing.F) {
 	for _, s := range []string{
-		`{"sub":"alice"}`, ` { "sub" : "a\u0062\"c" , "x":[1,{"sub":"b"}], "did":"d" } `, `{"\u0073ub":"alice","tier":"gold"}`,
-		`{"sub":"a","sub":"b"}`, `{"a":{"b":"}"},"sub":"\\"}`, `{"sub":"\ud800"}`, `{}`, `[]`, `{"exp":1e3,"sub":"x","n":-0.5}`,
+		`{"sub":"alice"}`,
+		` { "sub" : "a\u0062\"c" , "x":[1,{"sub":"b"}], "did":"d" } `, `{"\u0073ub":"alice","tier":"gold"}`,
+		`{"sub":"a","sub":"b"}`, `{"a":{"b":"}"},"sub":"\\"}`, `{"sub":"\ud800"}`, `{}`, `[]`,
+		`{"exp":1e3,"sub":"x","n":-0.5}`,
 		`{"sub":"x","l":["a",null,true,"b"]}`, "{\"sub\":\"\xff\"}", `{"sub":"x","aud":7}`,
 	} {
 		f.Add([]byte(s))
