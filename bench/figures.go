@@ -164,7 +164,7 @@ func confirmed(ctx context.Context, b *bench) error {
 // loaded: a server that restarts on 5 million claims; its memory; its speed, beside that of an empty campaign.
 func loaded(ctx context.Context, b *bench) error {
 	n := b.of(5_000_000, 200_000)
-	dir, rows, err := b.filledFolder(ctx, n)
+	dir, rows, cursor, err := b.filledFolder(ctx, n)
 	if err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func loaded(ctx context.Context, b *bench) error {
 			}
 			bytes = append(bytes, float64(with-without)/float64(rows))
 			more := crowd
-			more.Campaign, more.Cursor = filled, strconv.FormatInt(rows, 10)
+			more.Campaign, more.Cursor = filled, strconv.FormatInt(cursor+rows, 10)
 			if r, err = b.run(ctx, p, more); err != nil {
 				return err
 			}

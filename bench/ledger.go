@@ -75,46 +75,47 @@ func openLedger(ctx context.Context, dir, id string) (*sqldb.DB, error) {
 	return db, nil
 }
 
-// filledFolder gives a data folder whose ledger holds at least n claims of one campaign, and how many it holds. It is
-// kept between runs, since filling it takes longer than measuring; another schema makes another folder.
-func (b *bench) filledFolder(ctx context.Context, n int) (dir string, rows int64, err error) {
+// filledFolder gives a data folder whose ledger holds at least n claims of one campaign, how many it holds, and the cursor
+// before the first of them in the list of claims. It is kept between runs, since filling it takes longer than measuring;
+// another schema makes another folder.
+func (b *bench) filledFolder(ctx context.Context, n int) (dir string, rows, cursor int64, err error) {
 	hash := fnv.New32a()
 	schema, err := filepath.Glob(filepath.Join("internal", "sqldb", "migrations", "sqlite", "*.sql"))
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
 	for _, path := range schema {
 		raw, err := os.ReadFile(path)
 		if err != nil {
-			return "", 0, err
+			return "", 0, 0, err
 		}
 		_, _ = hash.Write(raw)
 	}
 	dir = filepath.Join(os.TempDir(), fmt.Sprintf("sluice-bench-filled-%d-%08x", n, hash.Sum32()))
 	db, err := openLedger(ctx, dir, filled)
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	c, err := db.Campaign(ctx, filled)
 	if err != nil {
-		return "", 0, err
+		return "", 0, 0, err
 	}
 	have := int(c.Stock.Held)
 	began := time.Now()
 	for have < n {
 		size := min(fillBatch, n-have)
 		if err := settle(ctx, db, claims(filled, have, size)); err != nil {
-			return "", 0, fmt.Errorf("fill the ledger (remove %s to begin anew): %w", dir, err)
+			return "", 0, 0, fmt.Errorf("fill the ledger (remove %s to begin anew): %w", dir, err)
 		}
 		if have/fillBatch%100 == 0 {
 			fmt.Fprintf(os.Stderr, "\r  filling %s: %d of %d claims, %.0f s ", dir, have, n, time.Since(began).Seconds())
 		}
 		if have += size; ctx.Err() != nil {
-			return "", 0, ctx.Err()
+			return "", 0, 0, ctx.Err()
 		}
 	}
-	return dir, int64(have), nil
+	return dir, int64(have), c.No << 32, nil
 }
 
 // oneTransactionEach measures the baseline: the same store, one commit for every claim, in claims a second.

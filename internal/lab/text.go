@@ -43,8 +43,8 @@ func (r Result) WriteSummary(w io.Writer, paint Paint) error {
 	if v := r.Speed; v != nil {
 		t.line("      everyone answered in %.2f s · %s claims/s · %s confirmed in %.2f s", v.AnsweredIn,
 			Thousands(int64(v.ClaimsPerS)), Thousands(v.Confirmed), v.ConfirmedIn)
-		t.line("      from each click to its answer: p50 %s ms · p99 %s ms · p99.9 %s ms · max %s ms", ms(r.Latency.All.P50),
-			ms(r.Latency.All.P99), ms(r.Latency.All.P999), ms(r.Latency.All.Max))
+		t.line("      from each click to its answer: p50 %s ms · p99 %s ms · p99.9 %s ms · max %s ms",
+			ms(r.Latency.All.P50), ms(r.Latency.All.P99), ms(r.Latency.All.P999), ms(r.Latency.All.Max))
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
