@@ -14,8 +14,8 @@ import (
 
 // Ledger is what admission needs of the truth.
 type Ledger interface {
-	// Settle writes claims in one transaction and gives their outcomes in order. It is idempotent by claim id and blocks until
-	// the commit. ErrUnavailable: nothing was written. Any other error: it is not known what was.
+	// Settle writes claims in one transaction and gives their outcomes in order. It is idempotent by claim id and
+	// blocks until the commit. ErrUnavailable: nothing was written. Any other error: it is not known what was.
 	Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error)
 	// Load gives the campaign and its claims as one snapshot. begin runs between two transactions, at the moment of the
 	// snapshot: PermitOps of commits after it are in no row that each will see. Any error: load again.
@@ -155,9 +155,9 @@ func busy(ms int64) sluice.Decision {
 	return sluice.Decision{Reason: sluice.ReasonBusy, RetryAfterMS: ms}
 }
 
-// Admit decides a claim and, if it is admitted, waits for its commit. It blocks for a commit at most, bounded by MaxWait and
-// ctx: after that the answer is UNAVAILABLE and the claim goes on. It may be repeated with the same claim id. Grants pass the
-// window and the pause of their campaign, not its end.
+// Admit decides a claim and, if it is admitted, waits for its commit. It blocks for a commit at most, bounded by
+// MaxWait and ctx: after that the answer is UNAVAILABLE and the claim goes on. It may be repeated with the same
+// claim id. Grants pass the window and the pause of their campaign, not its end.
 func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decision {
 	c := a.find(claim.Campaign)
 	if c == nil {
@@ -171,7 +171,8 @@ func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decisi
 		case wait.own:
 			return a.await(ctx, wait.batch, wait.slot, claim)
 		}
-		// Another claim decides this one's answer: a copy in flight, or one that fills the limit. Wait, then look again.
+		// Another claim decides this one's answer: a copy in flight, or one that fills the limit. Wait, then look
+		// again.
 		if !wait.batch.wait(ctx) {
 			return a.unavailable(c, claim)
 		}

@@ -31,7 +31,9 @@ func (a *Admission) Put(ctx context.Context, set sluice.Campaign) error {
 
 // Arm loads campaigns one after the other. progress is told how many claims of a campaign have been read, of how many
 // expected; it may be nil.
-func (a *Admission) Arm(ctx context.Context, all []sluice.Campaign, progress func(campaign string, rows, of int64)) error {
+func (a *Admission) Arm(
+	ctx context.Context, all []sluice.Campaign, progress func(campaign string, rows, of int64),
+) error {
 	for _, set := range all {
 		a.mu.Lock()
 		c, fresh := a.put(set)
@@ -163,8 +165,9 @@ const (
 	maxReloadWait = 2 * time.Second
 )
 
-// reload reads a campaign back, again and again until it works or the admission is closed. No batch in flight holds claims of
-// the campaign: the committer started this between two batches and dropped those that had gathered.
+// reload reads a campaign back, again and again until it works or the admission is closed. No batch in flight
+// holds claims of the campaign: the committer started this between two batches and dropped those that had
+// gathered.
 func (a *Admission) reload(c *campaign) {
 	defer a.done.Done()
 	for wait := minReloadWait; ; wait = min(2*wait, maxReloadWait) {

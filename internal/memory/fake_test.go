@@ -27,7 +27,8 @@ type fakeLedger struct {
 
 func newFake(campaigns ...sluice.Campaign) *fakeLedger {
 	f := &fakeLedger{
-		campaigns: map[string]sluice.Campaign{}, claims: map[sluice.ClaimID]sluice.Claim{}, changes: map[string]sluice.Adjustment{},
+		campaigns: map[string]sluice.Campaign{}, claims: map[sluice.ClaimID]sluice.Claim{},
+		changes: map[string]sluice.Adjustment{},
 	}
 	for _, c := range campaigns {
 		f.campaigns[c.ID] = c
@@ -72,7 +73,9 @@ func (f *fakeLedger) Settle(_ context.Context, claims []sluice.Claim) ([]sluice.
 	return out, nil
 }
 
-func (f *fakeLedger) Load(_ context.Context, id string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error) error {
+func (f *fakeLedger) Load(
+	_ context.Context, id string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error,
+) error {
 	f.mu.Lock()
 	f.loads++
 	n := f.loads

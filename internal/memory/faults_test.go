@@ -21,7 +21,8 @@ func goods(id string, total int64) sluice.Campaign {
 	at := time.Now()
 	return sluice.Campaign{
 		ID: id, Kind: sluice.KindGoods, Stock: sluice.Stock{Total: total}, Created: total, PerUserLimit: 3,
-		StartsAt: sluice.MillisOf(at.Add(-time.Hour)), EndsAt: sluice.MillisOf(at.Add(time.Hour)), Control: sluice.ControlOpen,
+		StartsAt: sluice.MillisOf(at.Add(-time.Hour)), EndsAt: sluice.MillisOf(at.Add(time.Hour)),
+		Control: sluice.ControlOpen,
 	}
 }
 

@@ -45,9 +45,10 @@ func (c *campaign) apply(op sluice.PermitOp, now sluice.Millis) {
 	c.mark(now)
 }
 
-// Adjust changes the campaign's total under a change id, before or during the sale. A decrease takes only units that are
-// available, from the permit first and then from the ledger; an increase goes to the ledger first. The same change id with the
-// same Asked gives the recorded answer; with another it is an ErrConflict. ErrUncertain: ask again with the same id.
+// Adjust changes the campaign's total under a change id, before or during the sale. A decrease takes only units
+// that are available, from the permit first and then from the ledger; an increase goes to the ledger first. The
+// same change id with the same Asked gives the recorded answer; with another it is an ErrConflict. ErrUncertain:
+// ask again with the same id.
 func (a *Admission) Adjust(ctx context.Context, adj sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error) {
 	c := a.find(adj.Campaign)
 	if c == nil {
@@ -86,7 +87,9 @@ func (a *Admission) Adjust(ctx context.Context, adj sluice.Adjustment, by sluice
 	}
 	c.book.mu.Lock()
 	defer c.book.mu.Unlock()
-	if !errors.Is(err, sluice.ErrUnavailable) && !errors.Is(err, sluice.ErrConflict) && !errors.Is(err, sluice.ErrInvalid) {
+	nothing := errors.Is(err, sluice.ErrUnavailable) || errors.Is(err, sluice.ErrConflict) ||
+		errors.Is(err, sluice.ErrInvalid)
+	if !nothing {
 		if !c.reloading {
 			c.distrust()
 			a.commit.reload(c)

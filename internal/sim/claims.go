@@ -193,7 +193,8 @@ func (w *World) adjust(ctx context.Context) error {
 		old = &c.changes[w.rng.IntN(n)]
 		change, delta = old.ChangeID, old.Asked
 	}
-	got, err := w.adm.Adjust(ctx, sluice.Adjustment{ChangeID: change, Campaign: c.set.ID, Asked: delta, At: w.now}, operator)
+	asked := sluice.Adjustment{ChangeID: change, Campaign: c.set.ID, Asked: delta, At: w.now}
+	got, err := w.adm.Adjust(ctx, asked, operator)
 	if err != nil {
 		return fmt.Errorf("adjust %s by %d: %w", c.set.ID, delta, err)
 	}
@@ -208,7 +209,8 @@ func (w *World) adjust(ctx context.Context) error {
 	c.set.Stock.Total += applied
 	c.changes = append(c.changes, got)
 	if got.Applied != applied || got.Total != c.set.Stock.Total {
-		return fmt.Errorf("adjust %s by %d: %+v, has to apply %d and leave %d", c.set.ID, delta, got, applied, c.set.Stock.Total)
+		return fmt.Errorf("adjust %s by %d: %+v, has to apply %d and leave %d",
+			c.set.ID, delta, got, applied, c.set.Stock.Total)
 	}
 	return nil
 }

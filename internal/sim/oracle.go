@@ -67,8 +67,11 @@ func (c *campaign) used(user string) (n int64) {
 	return n
 }
 
-// expect says what a claim has to be answered when nothing fails: the order of admission's checks, written down once more.
-func (c *campaign) expect(id sluice.ClaimID, user string, source sluice.Source, quantity int) (sluice.Reason, sluice.ClaimState) {
+// expect says what a claim has to be answered when nothing fails: the order of admission's checks, written down
+// once more.
+func (c *campaign) expect(
+	id sluice.ClaimID, user string, source sluice.Source, quantity int,
+) (sluice.Reason, sluice.ClaimState) {
 	if x := c.claims[id]; x != nil {
 		switch {
 		case x.quantity != quantity:
@@ -131,7 +134,9 @@ func (c *campaign) sums() (held, sold int64) {
 }
 
 // judge compares an answer with what it has to be.
-func (c *campaign) judge(what string, d sluice.Decision, reason sluice.Reason, state sluice.ClaimState, x *claim) error {
+func (c *campaign) judge(
+	what string, d sluice.Decision, reason sluice.Reason, state sluice.ClaimState, x *claim,
+) error {
 	if d.Reason != reason || d.State != state {
 		return fmt.Errorf("%s: answered %v %v, has to be %v %v", what, d.Reason, d.State, reason, state)
 	}

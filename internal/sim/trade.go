@@ -205,7 +205,9 @@ func (w *World) coupon(ctx context.Context) error {
 	if k == nil {
 		return nil
 	}
-	u := sluice.CouponUse{Op: sluice.CouponRedeem, Code: k.code, Merchant: "m", Reference: w.name("buy"), SpendMinor: 9900, At: w.now}
+	u := sluice.CouponUse{
+		Op: sluice.CouponRedeem, Code: k.code, Merchant: "m", Reference: w.name("buy"), SpendMinor: 9900, At: w.now,
+	}
 	can := k.redeemed == "" && !k.revoked
 	switch w.rng.IntN(4) {
 	case 0: // again under the same reference

@@ -98,8 +98,8 @@ func (w *World) create(ctx context.Context) error {
 	for _, kind := range []sluice.Kind{sluice.KindGoods, sluice.KindCoupon} {
 		set := sluice.Campaign{
 			ID: fmt.Sprintf("%s-%d", kind, w.seed), Kind: kind, Title: "simulated", PerUserLimit: limit, LimitGroup: group,
-			Stock: sluice.Stock{Total: int64(1 + w.rng.IntN(8))}, StartsAt: w.now.Add(-1000 * time.Hour), EndsAt: w.now.Add(1000 * time.Hour),
-			Control: sluice.ControlOpen,
+			Stock:    sluice.Stock{Total: int64(1 + w.rng.IntN(8))},
+			StartsAt: w.now.Add(-1000 * time.Hour), EndsAt: w.now.Add(1000 * time.Hour), Control: sluice.ControlOpen,
 		}
 		if kind == sluice.KindGoods {
 			set.Goods = sluice.Goods{
