@@ -23,7 +23,7 @@ UNIT   = $(shell $(GO) list ./... | grep -v /test/e2e)
 # The packages whose tests do not pull in the SQLite driver: the race detector makes that one a hundred times slower.
 PURE   = $(shell $(GO) list -test -f '{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}' ./... \
            | grep '\.test ' | grep -v ' modernc\.org/sqlite' | cut -d' ' -f1 | sed 's/\.test$$//' | grep -v /test/e2e)
-GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag\.Bool\("update"' . | xargs -r -n1 dirname | sort -u)
+GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help
 help:
