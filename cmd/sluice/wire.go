@@ -248,12 +248,8 @@ func (p *parts) Publish(ctx context.Context, c sluice.Campaign) error {
 func (p *parts) freeze(s *server, campaign, note string) {
 	s.log.Error("a campaign is frozen: its figures do not add up", "campaign", campaign, "note", note)
 	server := sluice.Actor{Name: "sluice", Role: sluice.RoleAdmin, Reason: note}
-	ctx := context.Background()
-	c, err := p.ledger.SetControl(ctx, campaign, sluice.CommandFreeze, note, server, sluice.MillisOf(time.Now()))
-	if err == nil {
-		err = p.Publish(ctx, c)
-	}
-	if err != nil {
+	// By way of the desk, so that a freeze and an operator's change are published in the order of the ledger.
+	if _, err := p.campaigns.Command(context.Background(), campaign, sluice.CommandFreeze, server); err != nil {
 		s.log.Error("the freeze was not recorded", "campaign", campaign, "err", err)
 	}
 }
@@ -278,6 +274,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list, Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Blocklist: p.blocklist,
 		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
+		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 	})
 }

@@ -219,3 +219,45 @@ func TestTheFeedWaitsForWhatComes(t *testing.T) {
 	s.want(422, "GET", "/v1/admin/events?after=x", nil)
 	s.want(422, "GET", "/v1/admin/events?wait_ms=30001", nil)
 }
+
+func TestALookupTellsEverythingInOrder(t *testing.T) {
+	s := newStack(t)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 50))
+	s.want(201, "POST", "/v1/admin/campaigns", couponBody("gift", 50))
+	d := s.claim("spring", "ann", "req-1")
+	s.clock.add(time.Second)
+	_, err := s.db.Pay(context.Background(), sluice.Payment{Reference: "pay-1", Order: d.ID, AmountMinor: 9900,
+		Currency: "CNY", Status: "succeeded", Received: sluice.MillisOf(s.clock.now())})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(time.Second)
+	g := s.want(200, "POST", "/v1/admin/campaigns/gift/grants", object{"grant_id": "grant-1", "user_id": "ann"})
+	s.clock.add(time.Second)
+	b := s.want(201, "POST", "/v1/admin/blocklist", object{"scope": "user", "value": "ann", "reason": "bot"})
+	for _, c := range []struct {
+		q    string
+		want string
+	}{
+		{"ann", "order.created order.paid payment coupon.issued block"},
+		{d.ID.String(), "order.created order.paid payment"},
+		{d.ID.OrderID(), "order.created order.paid payment"},
+		{"pay-1", "order.created order.paid payment"},
+		{"req-1", "order.created order.paid payment"},
+		{"grant-1", "coupon.issued"},
+		{g.get(t, "coupon_code").(string), "coupon.issued"},
+		{b.get(t, "id").(string), "audit"},
+		{"nobody", ""},
+	} {
+		a := s.want(200, "GET", "/v1/admin/lookup?q="+c.q, nil)
+		var page struct{ Items []struct{ Type string } }
+		a.into(t, &page)
+		var got []string
+		for _, e := range page.Items {
+			got = append(got, e.Type)
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %v, want %s", c.q, got, c.want)
+		}
+	}
+}

@@ -108,6 +108,7 @@ func (s *stack) start() {
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),
 		Grants:   admin.NewGrants(admin.GrantsConfig{Ledger: s.db, Admitter: s.admission, Noter: s.db, Now: s.clock.now}),
 		Switches: s.switches, Blocklist: blocklist, Audit: s.db, Events: s.db, Claims: s.db,
+		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: s.db, Now: s.clock.now}),
 		Audience: admin.NewAudience(admin.AudienceConfig{Ledger: s.db, Campaigns: s.db, Gate: s.gate, Noter: s.db,
 			Now: s.clock.now}),
 		Reports: admin.NewReports(admin.ReportsConfig{Ledger: s.db, Tally: s.gate.Tally(), Permits: s.admission,
