@@ -135,7 +135,8 @@ func (a *app) confirm(what, id, given string) error {
 		return usage("--confirm names %q, and this is about %q", given, id)
 	}
 	if !isTerminal(a.in) || !isTerminal(a.err) {
-		return &failure{code: exitUsage, err: fmt.Errorf("%s cannot be taken back", what), next: "the same with --confirm " + id}
+		return &failure{code: exitUsage, next: "the same with --confirm " + id,
+			err: fmt.Errorf("%s cannot be taken back", what)}
 	}
 	fmt.Fprintf(a.err, "%s cannot be taken back. Type %s to go on: ", what, id)
 	var typed string

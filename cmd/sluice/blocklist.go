@@ -81,5 +81,7 @@ type blockRemove struct {
 // Run lifts a block.
 func (c *blockRemove) Run(a *app) error {
 	path := "/v1/admin/blocklist/" + esc(c.ID) + query("reason", c.Reason)
-	return ask(a, c.adminFlags, "DELETE", path, nil, func(b block) { a.say("%s %s is not blocked any more", b.Scope, b.Value) })
+	return ask(a, c.adminFlags, "DELETE", path, nil, func(b block) {
+		a.say("%s %s is not blocked any more", b.Scope, b.Value)
+	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/config"
 )
 
-// certificate serves one certificate and takes over a new one when its files change. A pair that cannot be read leaves
-// the old one in force.
+// certificate serves one certificate and takes over a new one when its files change. A pair that cannot be read
+// leaves the old one in force.
 type certificate struct {
 	files   config.TLS
 	current atomic.Pointer[tls.Certificate]

@@ -59,7 +59,9 @@ func (c *doctorCmd) Run(a *app) error {
 		}
 	} else {
 		for _, f := range all {
-			mark := map[string]string{"ok": a.paint.good("ok  "), "warn": a.paint.alert("warn"), "bad": a.paint.bad("BAD ")}[f.State]
+			mark := map[string]string{
+				"ok": a.paint.good("ok  "), "warn": a.paint.alert("warn"), "bad": a.paint.bad("BAD "),
+			}[f.State]
 			a.say("%s  %-14s %s", mark, f.Check, f.Detail)
 			if f.Advice != "" {
 				a.say("                      %s", a.paint.dim("-> "+f.Advice))
@@ -90,8 +92,8 @@ func checkFolder(cfg *config.Loaded) finding {
 	_ = f.Close()
 	_ = os.Remove(f.Name())
 	if mode := st.Mode().Perm(); mode&0o077 != 0 {
-		return finding{name, "warn", fmt.Sprintf("%s can be read by others (mode %04o); coupon codes are in the ledger", cfg.Data, mode),
-			"chmod 700 " + cfg.Data}
+		detail := fmt.Sprintf("%s can be read by others (mode %04o); coupon codes are in the ledger", cfg.Data, mode)
+		return finding{name, "warn", detail, "chmod 700 " + cfg.Data}
 	}
 	return finding{name, "ok", cfg.Data + " can be written, and read by nobody else", ""}
 }
@@ -119,7 +121,7 @@ func checkSpace(dir string) finding {
 	text := fmt.Sprintf("%.1f GB", float64(free)/(1<<30))
 	switch {
 	case free < needFree:
-		return finding{name, "bad", text + " left", "a million orders take about 200MB, and as much again while they are written"}
+		return finding{name, "bad", text + " left", "a million orders take about 200MB, and as much while they are written"}
 	case free < wantFree:
 		return finding{name, "warn", text + " left", "2GB leave room for a few million orders"}
 	}
@@ -176,7 +178,8 @@ func checkSecrets(cfg *config.Loaded) []finding {
 		case len(x.set) == 0:
 			f.Detail = "not set; serve makes one and keeps it in " + cfg.SecretsPath()
 		case weak:
-			f.State, f.Advice = "warn", fmt.Sprintf("one has fewer than %d bytes: openssl rand -hex 32 gives a strong one", strongSecret)
+			f.State = "warn"
+			f.Advice = fmt.Sprintf("one has fewer than %d bytes: openssl rand -hex 32 gives a strong one", strongSecret)
 		}
 		all = append(all, f)
 	}
@@ -239,5 +242,6 @@ func (c *doctorCmd) checkServer(a *app) finding {
 
 func checkVersion() finding {
 	b := buildInfo()
-	return finding{"version", "ok", fmt.Sprintf("sluice %s, %s, %s, %d CPUs", b.Version, b.Go, b.Platform, runtime.NumCPU()), ""}
+	detail := fmt.Sprintf("sluice %s, %s, %s, %d CPUs", b.Version, b.Go, b.Platform, runtime.NumCPU())
+	return finding{"version", "ok", detail, ""}
 }

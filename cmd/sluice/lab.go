@@ -24,17 +24,16 @@ type labCmd struct {
 	Connections int     `default:"1024" placeholder:"N" help:"Keep-alive connections at most. Default: 1024."`
 	Seed        uint64  `placeholder:"N" help:"Seed of the schedule, to repeat a run. Default: random."`
 
-	URL       string `name:"url" placeholder:"URL" help:"Public listener of a running server. Default: one of its own."`
-	AdminURL  string `name:"admin-url" placeholder:"URL" help:"Operators' listener of that server."`
-	AdminKey  string `env:"SLUICE_ADMIN_KEY" placeholder:"KEY" help:"API key of that server (SLUICE_ADMIN_KEY)."`
-	JWTSecret string `name:"jwt-secret" env:"SLUICE_JWT_SECRET" placeholder:"S" help:"Its secret (SLUICE_JWT_SECRET)."`
-	HTML      string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
+	URL      string `name:"url" placeholder:"URL" help:"A running server (its secrets as for serve). Default: one of its own."`
+	AdminURL string `name:"admin-url" placeholder:"URL" help:"Operators' listener of that server."`
+	HTML     string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
 }
 
 // Run runs it. A server that breaks its word is exit code 1.
 func (c *labCmd) Run(a *app) error {
 	cfg := lab.Config{
-		URL: c.URL, AdminURL: c.AdminURL, AdminKey: c.AdminKey, JWTSecret: c.JWTSecret, Buyers: c.Buyers, Stock: c.Stock,
+		URL: c.URL, AdminURL: c.AdminURL, Buyers: c.Buyers, Stock: c.Stock,
+		AdminKey: a.getenv("SLUICE_ADMIN_KEY"), JWTSecret: a.getenv("SLUICE_JWT_SECRET"),
 		Seconds: c.Seconds, Limit: c.Limit, Quantity: c.Quantity, Retry: c.Retry, Shape: lab.Shape(c.Shape), Page: c.Page,
 		Connections: c.Connections, Kind: sluice.Kind(c.Kind), Seed: c.Seed,
 	}

@@ -22,7 +22,7 @@ type cli struct {
 
 	Serve  serveCmd  `cmd:"" group:"run" help:"Run the server."`
 	Demo   demoCmd   `cmd:"" group:"run" help:"Show a flash sale: a server, a crowd of 100,000, the verdict."`
-	Lab    labCmd    `cmd:"" group:"run" help:"Measure a sale: an open-loop crowd, the speed, and an audit of every claim."`
+	Lab    labCmd    `cmd:"" group:"run" help:"Measure a sale: an open-loop crowd, its speed, an audit of every claim."`
 	Token  tokenCmd  `cmd:"" group:"run" help:"Make a buyer's token, for tests and development."`
 	Config configCmd `cmd:"" group:"run" help:"Print the settings in force and where each came from, secrets masked."`
 
@@ -32,7 +32,7 @@ type cli struct {
 	Key       keyCmd       `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
 	Events    eventsCmd    `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
 	Report    reportCmd    `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
-	Verify    verifyCmd    `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 where one does not hold."`
+	Verify    verifyCmd    `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4: one does not hold."`
 
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy the ledger, beside a running server."`
 	Migrate    migrateCmd    `cmd:"" group:"keep" help:"Bring the ledger's schema up to date; serve does so by itself."`

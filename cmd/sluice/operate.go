@@ -26,7 +26,7 @@ const maxAnswer = 64 << 20
 // adminFlags are the flags of the verbs that talk to a running server.
 type adminFlags struct {
 	AdminURL string        `placeholder:"URL" help:"The operators' listener (SLUICE_ADMIN_URL). Default: ${admin_url}."`
-	AdminCA  string        `name:"admin-ca" placeholder:"FILE" help:"PEM file of who signed its certificate." predictor:"file"`
+	AdminCA  string        `name:"admin-ca" placeholder:"FILE" help:"PEM of who signed its certificate." predictor:"file"`
 	Timeout  time.Duration `default:"30s" help:"How long to wait for an answer."`
 	dataFlags
 }

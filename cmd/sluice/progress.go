@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// progress shows how far long work has come, on stderr: one line that is written over at a terminal, else a line every
-// few seconds. It belongs to one goroutine.
+// progress shows how far long work has come, on stderr: one line that is written over at a terminal, else a line
+// every few seconds. It belongs to one goroutine.
 type progress struct {
 	out      io.Writer
 	terminal bool

@@ -5,7 +5,8 @@ import (
 	"sync"
 )
 
-// readiness is what /readyz says: the things that are waited for, in the order in which they began. Empty means ready.
+// readiness is what /readyz says: the things that are waited for, in the order in which they began. Empty means
+// ready.
 type readiness struct {
 	mu      sync.Mutex
 	waiting []waitingFor

@@ -75,7 +75,8 @@ func (a *app) showReport(r report) {
 		time.Duration(r.P50US)*time.Microsecond, time.Duration(r.P99US)*time.Microsecond)
 	a.say("")
 	a.say("%s", a.paint.bold("Rows"))
-	a.say("  claims     %s (%s by hand), %s units", thousands(r.Rows.Claims), thousands(r.Rows.Grants), thousands(r.Rows.Units))
+	a.say("  claims     %s (%s by hand), %s units",
+		thousands(r.Rows.Claims), thousands(r.Rows.Grants), thousands(r.Rows.Units))
 	if r.Rows.FirstUnitAt != nil {
 		a.say("  units      first %s, last %s", when(r.Rows.FirstUnitAt), when(r.Rows.LastUnitAt))
 	}

@@ -123,7 +123,8 @@ func (s *Server) Restart(tb testing.TB) {
 
 func (s *Server) launch(tb testing.TB) {
 	tb.Helper()
-	args := append([]string{"serve", "--data", s.Data, "--listen", s.ports[0], "--admin-listen", s.ports[1]}, s.opts.Args...)
+	args := []string{"serve", "--data", s.Data, "--listen", s.ports[0], "--admin-listen", s.ports[1]}
+	args = append(args, s.opts.Args...)
 	s.Env = environment(s.opts.Env)
 	s.log, s.exited = &logBuffer{}, make(chan struct{})
 	s.cmd = exec.Command(Binary(tb), args...)

@@ -32,7 +32,8 @@ func TestServeStopsAndStartsAgain(t *testing.T) {
 
 func TestASecondServerOnTheSameFolderIsRefused(t *testing.T) {
 	s := e2e.Start(t, e2e.Options{})
-	r := e2e.Command(t, s.Env, "", "serve", "--data", s.Data, "--listen", e2e.FreeAddr(t), "--admin-listen", e2e.FreeAddr(t))
+	r := e2e.Command(t, s.Env, "", "serve", "--data", s.Data,
+		"--listen", e2e.FreeAddr(t), "--admin-listen", e2e.FreeAddr(t))
 	if r.Code != 1 || !strings.Contains(r.Err, "in use by another server") || !strings.Contains(r.Err, "next:") {
 		t.Errorf("code %d: %s", r.Code, r.Err)
 	}

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// run runs one command line inside this process.
+func run(t *testing.T, environ []string, args ...string) (out, errs string, code int) {
+	t.Helper()
+	var o, e bytes.Buffer
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	a := &app{ctx: ctx, stop: stop, out: &o, err: &e, in: strings.NewReader(""), environ: environ}
+	code = a.main(args)
+	return o.String(), e.String(), code
+}
+
+// golden compares got with a file, or writes it.
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s differs; go test ./cmd/sluice -update writes it anew. Got:\n%s", path, got)
+	}
+}
+
+func TestReference(t *testing.T) {
+	var c cli
+	k, err := (&app{out: os.Stdout, err: os.Stderr}).parser(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "../../docs/reference/cli.md", reference(k))
+}
+
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"campaign"}, {"campaign", "adjust"}, {"token"}, {"backup"}, {"events"}} {
+		out, errs, code := run(t, nil, append(args, "--help")...)
+		if code != exitOK || errs != "" {
+			t.Errorf("%v: code %d, %s", args, code, errs)
+		}
+		golden(t, filepath.Join("testdata", "help", strings.Join(append([]string{"sluice"}, args...), "-")+".txt"), out)
+	}
+	if out, _, code := run(t, nil); code != exitOK || !strings.Contains(out, "serve") {
+		t.Errorf("bare sluice: code %d\n%s", code, out)
+	}
+}
+
+func TestEveryVerbHasHelp(t *testing.T) {
+	var c cli
+	k, err := (&app{out: os.Stdout, err: os.Stderr}).parser(&c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range k.Model.Leaves(false) {
+		if n.Help == "" {
+			t.Errorf("%s has no help", n.Path())
+		}
+		for _, f := range n.Flags {
+			if f.Help == "" {
+				t.Errorf("%s --%s has no help", n.Path(), f.Name)
+			}
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	dir := t.TempDir()
+	key := []string{"SLUICE_ADMIN_KEY=0123456789abcdef"}
+	tests := []struct {
+		name    string
+		environ []string
+		args    []string
+		code    int
+		want    string
+	}{
+		{"unknown verb", nil, []string{"tokn"}, exitUsage, `did you mean "token"?`},
+		{"unknown flag", nil, []string{"token", "--usr", "u"}, exitUsage, "sluice token --help"},
+		{"missing flag", nil, []string{"token"}, exitUsage, "--user"},
+		{"user too long", nil, []string{"token", "--user", strings.Repeat("x", 65)}, exitUsage, "1 to 64"},
+		{"no time to live", nil, []string{"token", "--user", "u", "--ttl", "-1h"}, exitUsage, "--ttl"},
+		{"no secret", nil, []string{"token", "--user", "u", "--data", dir}, exitFailed, "sluice serve --data"},
+		{"unknown variable", []string{"SLUICE_DTA=x"}, []string{"config"}, exitUsage, "did you mean SLUICE_DATA?"},
+		{"no key", nil, []string{"verify", "--data", dir}, exitUsage, "SLUICE_ADMIN_KEY"},
+		{"no server", key, []string{"verify", "--admin-url", "http://127.0.0.1:1"}, exitUnreachable, "sluice serve"},
+		{"no URL", key, []string{"verify", "--admin-url", "127.0.0.1"}, exitUsage, "http://host:port"},
+		{"no file", key, []string{"campaign", "create", "-f", dir + "/none"}, exitFailed, "none"},
+		{"nothing on stdin", key, []string{"campaign", "create", "-f", "-"}, exitUsage, "empty"},
+		{"not confirmed", key, []string{"campaign", "end", "spring"}, exitUsage, "--confirm spring"},
+		{"another confirmed", key, []string{"campaign", "end", "spring", "--confirm", "x"}, exitUsage, `"spring"`},
+		{"no switch value", key, []string{"switch", "set", "closed", "maybe"}, exitUsage, "on, off or a number"},
+		{"no ledger", nil, []string{"backup", "--data", dir, "--out", dir + "/copy"}, exitFailed, "no ledger"},
+		{"negative block", key, []string{"blocklist", "add", "user", "u", "--for", "-1h"}, exitUsage, "--for"},
+	}
+	for _, tt := range tests {
+		out, errs, code := run(t, tt.environ, tt.args...)
+		if code != tt.code || !strings.Contains(errs, tt.want) || out != "" {
+			t.Errorf("%s: code %d, want %d; out %q\n%s", tt.name, code, tt.code, out, errs)
+		}
+		_, errs, again := run(t, tt.environ, append(tt.args, "--json")...)
+		if tt.code != exitUsage && (again != code || !strings.HasPrefix(errs, `{"error":`)) {
+			t.Errorf("%s with --json: code %d\n%s", tt.name, again, errs)
+		}
+	}
+}
+
+// TestCompletionScripts: that the binary answers them is tested in test/e2e.
+func TestCompletionScripts(t *testing.T) {
+	for shell, want := range map[string]string{"bash": "complete -C", "zsh": "bashcompinit", "fish": "commandline"} {
+		out, _, code := run(t, nil, "completion", shell)
+		if code != exitOK || !strings.Contains(out, want) {
+			t.Errorf("%s: code %d\n%s", shell, code, out)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	var o bytes.Buffer
+	a := &app{out: &o}
+	tb := table{heads: []string{"NAME", "N>", "LAST"}}
+	tb.add("春节", "1,234", "x")
+	tb.add("spring", "7", "")
+	tb.print(a)
+	want := "NAME        N  LAST\n春节    1,234  x\nspring      7\n"
+	if o.String() != want {
+		t.Errorf("got\n%swant\n%s", o.String(), want)
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", -1234567: "-1,234,567"} {
+		if got := thousands(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	if got := short("春节大促销", 6); got != "春节…" {
+		t.Errorf("short: %q", got)
+	}
+}
