@@ -1,0 +1,242 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/admin"
+)
+
+// fakeAdmitter confirms every claim once, and counts how many are under way at once.
+type fakeAdmitter struct {
+	seen    atomic.Int64
+	running atomic.Int64
+	most    atomic.Int64
+	gate    chan struct{} // closed or nil: claims go through
+}
+
+func (f *fakeAdmitter) Admit(ctx context.Context, c sluice.Claim) sluice.Decision {
+	n := f.running.Add(1)
+	for most := f.most.Load(); n > most && !f.most.CompareAndSwap(most, n); most = f.most.Load() {
+	}
+	if f.gate != nil {
+		<-f.gate
+	}
+	f.running.Add(-1)
+	f.seen.Add(1)
+	if ctx.Err() != nil {
+		return sluice.Refuse(sluice.ReasonUnavailable)
+	}
+	return sluice.Decision{Reason: sluice.ReasonConfirmed, State: sluice.ClaimConfirmed, HasID: true, ID: c.ID,
+		Kind: sluice.KindGoods, Quantity: c.Quantity}
+}
+
+// oneCampaign is a ledger of one campaign that takes every note.
+type oneCampaign struct{ notes []string }
+
+func (*oneCampaign) Campaign(_ context.Context, id string) (sluice.Campaign, error) {
+	if id != "spring" {
+		return sluice.Campaign{}, sluice.ErrNotFound
+	}
+	return sluice.Campaign{ID: id, Kind: sluice.KindGoods, PerUserLimit: 1, Control: sluice.ControlOpen}, nil
+}
+
+func (l *oneCampaign) Note(_ context.Context, _ sluice.Actor, action, _ string, _, _ any, _ sluice.Millis) error {
+	l.notes = append(l.notes, action)
+	return nil
+}
+
+// rows writes n lines of JSON, and then fails with err.
+func rows(n int, err error) io.Reader {
+	var all []io.Reader
+	for i := range n {
+		all = append(all, strings.NewReader(fmt.Sprintf("{\"user_id\":\"u%d\",\"grant_id\":\"g%d\"}\n", i, i)))
+	}
+	return io.MultiReader(append(all, failing{err})...)
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestABulkThatBreaksOffLeavesWholeLinesDone(t *testing.T) {
+	gone := errors.New("the connection is gone")
+	for _, c := range []struct {
+		name    string
+		body    io.Reader
+		emit    func(n int64) error // given how many results came before
+		ctx     func() context.Context
+		want    error
+		results func(n int64) bool
+	}{
+		{name: "the body breaks off", body: rows(5000, gone), want: gone, results: func(n int64) bool { return n == 5000 }},
+		{name: "nobody reads the results", body: rows(5000, io.EOF), want: gone,
+			emit:    func(n int64) error { return map[bool]error{true: gone}[n >= 10] },
+			results: func(n int64) bool { return n < 5000 }},
+		{name: "the call is over before it began", body: rows(5000, io.EOF), want: context.Canceled,
+			ctx: func() context.Context {
+				ctx, cancel := context.WithCancel(context.Background())
+				cancel()
+				return ctx
+			}, results: func(n int64) bool { return n < 5000 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			admitter, ledger := &fakeAdmitter{}, &oneCampaign{}
+			desk := admin.NewGrants(admin.GrantsConfig{Ledger: ledger, Admitter: admitter, Noter: ledger, Window: 64})
+			ctx := context.Background()
+			if c.ctx != nil {
+				ctx = c.ctx()
+			}
+			var got int64
+			totals, err := desk.Bulk(ctx, "spring", sluice.FormatJSONLines, c.body, sluice.Actor{}, func(sluice.GrantResult) error {
+				got++
+				if c.emit != nil {
+					return c.emit(got)
+				}
+				return nil
+			})
+			if !errors.Is(err, c.want) {
+				t.Errorf("the error is %v, want %v", err, c.want)
+			}
+			if totals.Lines != admitter.seen.Load() || totals.Confirmed != totals.Lines || !c.results(totals.Lines) {
+				t.Errorf("%d lines counted, %d confirmed, %d admitted", totals.Lines, totals.Confirmed, admitter.seen.Load())
+			}
+			if strings.Join(ledger.notes, " ") != "grants.begin grants.end" {
+				t.Errorf("the audit log has %v", ledger.notes)
+			}
+			if admitter.running.Load() != 0 {
+				t.Error("claims are under way after the end")
+			}
+		})
+	}
+}
+
+func TestABulkKeepsAWindowUnderWayAndNoMore(t *testing.T) {
+	admitter, ledger := &fakeAdmitter{gate: make(chan struct{})}, &oneCampaign{}
+	desk := admin.NewGrants(admin.GrantsConfig{Ledger: ledger, Admitter: admitter, Noter: ledger, Window: 64})
+	done := make(chan sluice.GrantTotals)
+	line := int64(0)
+	go func() {
+		totals, _ := desk.Bulk(context.Background(), "spring", sluice.FormatJSONLines, rows(1000, io.EOF), sluice.Actor{},
+			func(r sluice.GrantResult) error {
+				if line++; r.Line != line {
+					t.Errorf("result %d is of line %d", line, r.Line)
+				}
+				return nil
+			})
+		done <- totals
+	}()
+	for admitter.running.Load() < 64 { // a window waits for its commit
+		runtime.Gosched()
+		if admitter.seen.Load() > 0 {
+			t.Fatal("a claim went through a closed gate")
+		}
+	}
+	close(admitter.gate)
+	totals := <-done
+	if totals.Confirmed != 1000 || admitter.most.Load() > 64+2 {
+		t.Errorf("%d confirmed, at most %d under way at once, want 1000 and a window of 64", totals.Confirmed, admitter.most.Load())
+	}
+}
+
+func TestABulkIsBounded(t *testing.T) {
+	admitter, ledger := &fakeAdmitter{}, &oneCampaign{}
+	desk := admin.NewGrants(admin.GrantsConfig{Ledger: ledger, Admitter: admitter, Noter: ledger})
+	line := "x\n" // a fault is a line too
+	body := io.MultiReader(strings.NewReader("user_id,grant_id\n"), strings.NewReader(strings.Repeat(line, 1_000_001)))
+	totals, err := desk.Bulk(context.Background(), "spring", sluice.FormatCSV, body, sluice.Actor{},
+		func(sluice.GrantResult) error { return nil })
+	if !errors.Is(err, sluice.ErrInvalid) || totals.Lines != 1_000_000 || totals.Faults != 1_000_000 {
+		t.Errorf("%v after %d lines", err, totals.Lines)
+	}
+}
+
+// deafPublisher refuses until it hears.
+type deafPublisher struct {
+	next  admin.Publisher
+	deaf  bool
+	heard int
+}
+
+func (p *deafPublisher) Publish(ctx context.Context, c sluice.Campaign) error {
+	if p.deaf {
+		return sluice.ErrUnavailable
+	}
+	p.heard++
+	return p.next.Publish(ctx, c)
+}
+
+func TestWhatIsRecordedAndNotInForceIsSaidAndMadeGood(t *testing.T) {
+	s := newStack(t)
+	ctx := context.Background()
+	p := &deafPublisher{next: s}
+	desk := admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: p, Permits: s.admission, Verifier: s.db,
+		Noter: s.db, Now: s.clock.now})
+	spec := goodsSpec()
+	if _, err := desk.Create(ctx, *spec, sluice.Actor{}); err != nil {
+		t.Fatal(err)
+	}
+	p.deaf = true
+	_, err := desk.Command(ctx, "spring", sluice.CommandPause, sluice.Actor{})
+	var fault *sluice.Fault
+	if !errors.As(err, &fault) || fault.Code != "NOT_IN_FORCE" || !errors.Is(err, sluice.ErrUnavailable) {
+		t.Fatalf("a pause that the gate did not take: %v", err)
+	}
+	p.deaf = false
+	v, err := desk.Command(ctx, "spring", sluice.CommandPause, sluice.Actor{})
+	if err != nil || v.State != sluice.StatePaused {
+		t.Fatalf("the pause again: %+v %v", v, err)
+	}
+	if c, _ := s.gate.Campaign("spring"); c.Control != sluice.ControlPaused {
+		t.Errorf("the gate has %s", c.Control)
+	}
+	rows, err := s.db.Audit(ctx, sluice.AuditQuery{Action: "campaign.pause", Limit: 9})
+	if err != nil || len(rows) != 1 {
+		t.Errorf("paused twice, %d rows in the audit log, want 1 (%v)", len(rows), err)
+	}
+}
+
+func TestTheLimitIsNotLoweredUnderWhomHasUnits(t *testing.T) {
+	s := newStack(t)
+	body := goodsBody("spring", 10)
+	body["starts_at"] = now.Time().Add(time.Minute)
+	s.want(201, "POST", "/v1/admin/campaigns", body)
+	s.want(200, "PATCH", "/v1/admin/campaigns/spring", object{"per_user_limit": 2})
+	s.want(200, "POST", "/v1/admin/campaigns/spring/grants", object{"grant_id": "g", "user_id": "u", "quantity": 2})
+	s.want(422, "PATCH", "/v1/admin/campaigns/spring", object{"per_user_limit": 1})
+	s.want(200, "PATCH", "/v1/admin/campaigns/spring", object{"per_user_limit": 3})
+	s.verified("spring")
+}
+
+func TestPaymentsDownStopsTheClockOverARestart(t *testing.T) {
+	s := newStack(t)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 10))
+	d := s.claim("spring", "ann", "r")
+	expires := func() sluice.Millis {
+		t.Helper()
+		o, err := s.db.Order(context.Background(), d.ID, sluice.MillisOf(s.clock.now()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.ExpiresAt
+	}
+	before := expires()
+	s.want(200, "PUT", "/v1/admin/switches/payments_down", object{"value": 1})
+	s.clock.add(10 * time.Minute)
+	s.restart()
+	s.want(200, "PUT", "/v1/admin/switches/payments_down", object{"value": 1}) // again: the stop goes on
+	s.clock.add(20 * time.Minute)
+	s.want(200, "PUT", "/v1/admin/switches/payments_down", object{"value": 0})
+	s.clock.add(5 * time.Minute)
+	if got, want := expires(), before.Add(30*time.Minute); got != want {
+		t.Errorf("expires %d, want %d: 30 minutes later", got, want)
+	}
+}
