@@ -259,7 +259,7 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		Logger: s.log, TLS: s.certs[0].config(), Origins: s.cfg.CORS.Origins, TrustedProxies: s.cfg.TrustedProxies,
 		DecisionStatus: s.cfg.API.DecisionStatus, LoginURL: s.cfg.LoginURL, PayURL: s.cfg.PayURL,
 		PaymentSecrets: s.cfg.Payment.Secret.Bytes(), MaxConns: s.cfg.Limits.Connections,
-		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout,
+		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout, MaxBody: int(s.cfg.Limits.Body),
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
 		OnAnswer: s.metrics.Answer,
 	}, api.PublicDeps{
