@@ -29,7 +29,7 @@ type call struct {
 	lang     lang
 	claim    sluice.ClaimRequest
 	body     claimBody
-	deadline lazyDeadline
+	deadline *lazyDeadline
 
 	parts     [maxSegments][]byte // of the path; they point into the request
 	requestID []byte
@@ -57,12 +57,15 @@ func (c *call) end() {
 	if c.cancel != nil {
 		c.cancel()
 	}
-	c.deadline.end()
+	deadline := c.deadline
+	if deadline != nil && deadline.end() {
+		deadline = nil // whoever waited on it may still hold it: database/sql looks at it once more, later
+	}
 	out, room := c.out[:0], c.body.room[:0]
 	if cap(out) > maxBody {
 		out = nil
 	}
-	*c = call{out: out, body: claimBody{room: room, faults: c.body.faults[:0]}}
+	*c = call{out: out, deadline: deadline, body: claimBody{room: room, faults: c.body.faults[:0]}}
 }
 
 // complete sets the headers that every answer has.
@@ -294,10 +297,12 @@ func (d *lazyDeadline) start() context.Context {
 	return d.inner
 }
 
-func (d *lazyDeadline) end() {
+// end cancels it and says whether anybody has waited on it. One that nobody has may be used again for another request.
+func (d *lazyDeadline) end() (waitedOn bool) {
 	if d.cancel != nil {
 		d.cancel()
 	}
+	return d.cancel != nil
 }
 
 // Deadline, Done, Err and Value make it a context.

@@ -81,8 +81,11 @@ func (p *Public) claim(c *call) {
 	c.claim.Addr = c.addr()
 	c.claim.Device = unsafeString(h.Peek("X-Device-Id"))
 	c.claim.At = sluice.MillisOf(began)
-	c.deadline = lazyDeadline{base: p.base, after: p.cfg.ClaimTimeout}
-	d := p.deps.Gate.Claim(&c.deadline, &c.claim)
+	if c.deadline == nil {
+		c.deadline = new(lazyDeadline)
+	}
+	*c.deadline = lazyDeadline{base: p.base, after: p.cfg.ClaimTimeout}
+	d := p.deps.Gate.Claim(c.deadline, &c.claim)
 	answered := p.cfg.Now()
 	if p.cfg.OnClaim != nil {
 		p.cfg.OnClaim(d.Reason, answered.Sub(began))

@@ -349,6 +349,30 @@ func TestClaimRunsOutOfTime(t *testing.T) {
 	})
 }
 
+// Whoever waited on a claim's context may look at it after the claim was answered, as database/sql does from a
+// goroutine of its own: it stays that claim's, and ended.
+func TestAClaimsContextIsNotUsedAgain(t *testing.T) {
+	var kept []context.Context
+	gate := &fakeGate{campaign: spring()}
+	gate.decide = func(ctx context.Context, _ *sluice.ClaimRequest) sluice.Decision {
+		_ = ctx.Done()
+		for i, old := range kept {
+			if old == ctx || old.Err() == nil {
+				t.Errorf("claim %d runs on the context of claim %d", len(kept), i)
+			}
+		}
+		kept = append(kept, ctx)
+		return sluice.Refuse(sluice.ReasonSoldOut)
+	}
+	p := public(t, api.PublicConfig{}, api.PublicDeps{Gate: gate})
+	for range 20 {
+		do(p, peer, "POST", claims, "", alice)
+	}
+	for _, old := range kept {
+		<-old.Done()
+	}
+}
+
 // FuzzClaimBody compares the decoder with encoding/json: what it lets through is what encoding/json reads, and
 // what it calls malformed is, but for text that is no Unicode and for deep nesting.
 func FuzzClaimBody(f *testing.F) {
