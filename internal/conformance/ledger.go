@@ -212,7 +212,8 @@ func (l *ledgerTest) settleAgain(t *testing.T) {
 		for i, o := range out {
 			want := first[len(out)-1-i]
 			want.Replayed = true
-			if o.Reason != want.Reason || o.State != want.State || !o.Replayed || !slices.Equal(o.CouponCodes, want.CouponCodes) {
+			if o.Reason != want.Reason || o.State != want.State || !o.Replayed ||
+				!slices.Equal(o.CouponCodes, want.CouponCodes) {
 				t.Fatalf("replay: %+v, want %+v", o, want)
 			}
 		}

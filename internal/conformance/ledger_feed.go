@@ -27,7 +27,8 @@ func (l *ledgerTest) campaigns(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := full
-	want.No, want.Created, want.Revision, want.Epoch, want.CreatedAt, want.UpdatedAt = made.No, 7, 1, 1, ledgerStart, ledgerStart
+	want.No, want.Created, want.Revision, want.Epoch = made.No, 7, 1, 1
+	want.CreatedAt, want.UpdatedAt = ledgerStart, ledgerStart
 	read, err := l.Campaigns.Campaign(t.Context(), "full")
 	if err != nil || !reflect.DeepEqual(read, want) || !reflect.DeepEqual(made, want) {
 		t.Fatalf("read  %+v\nmade  %+v\nwant %+v\n%v", read, made, want, err)
@@ -82,12 +83,14 @@ func (l *ledgerTest) controls(t *testing.T) {
 		{sluice.CommandEnd, sluice.ControlEnded, ""},
 		{sluice.CommandResume, sluice.ControlEnded, "CAMPAIGN_STATE"},
 	} {
-		c, err := l.Campaigns.SetControl(t.Context(), "g", s.cmd, fmt.Sprint("note ", i), ledgerActor, ledgerStart+sluice.Millis(i))
+		at := ledgerStart + sluice.Millis(i)
+		c, err := l.Campaigns.SetControl(t.Context(), "g", s.cmd, fmt.Sprint("note ", i), ledgerActor, at)
 		if s.code != "" {
 			refused(t, string(s.cmd), err, sluice.ErrConflict, s.code)
 			continue
 		}
-		if read, e := l.Campaigns.Campaign(t.Context(), "g"); err != nil || e != nil || c.Control != s.want || !reflect.DeepEqual(read, c) {
+		read, e := l.Campaigns.Campaign(t.Context(), "g")
+		if err != nil || e != nil || c.Control != s.want || !reflect.DeepEqual(read, c) {
 			t.Fatalf("step %d, %s: %+v %v", i, s.cmd, c, err)
 		}
 	}
@@ -95,7 +98,8 @@ func (l *ledgerTest) controls(t *testing.T) {
 	for _, e := range l.feed(t, 100) {
 		types = append(types, e.Type)
 	}
-	want := []string{"campaign.created", "campaign.updated", "campaign.paused", "campaign.frozen", "campaign.resumed", "campaign.ended"}
+	want := []string{"campaign.created", "campaign.updated", "campaign.paused", "campaign.frozen", "campaign.resumed",
+		"campaign.ended"}
 	if !slices.Equal(types, want) {
 		t.Fatalf("events %v, want %v", types, want)
 	}
@@ -160,11 +164,12 @@ func (l *ledgerTest) events(t *testing.T) {
 		Amount    int64  `json:"amount_minor"`
 		Currency  string `json:"currency"`
 	}
-	if err := json.Unmarshal(all[4].Data, &note); err != nil || note.State != "unpaid" || note.User != "u1" || note.RequestID != "r" ||
-		note.Quantity != 1 || note.Amount != 100 || note.Currency != "CNY" {
+	if err := json.Unmarshal(all[4].Data, &note); err != nil || note.State != "unpaid" || note.User != "u1" ||
+		note.RequestID != "r" || note.Quantity != 1 || note.Amount != 100 || note.Currency != "CNY" {
 		t.Fatalf("data of an order: %s", all[4].Data)
 	}
-	l.Plant(t, "UPDATE orders SET state = 'closed', live_units = 0, limit_units = 0, closed_ms = 1, close_reason = 'expired'")
+	l.Plant(t, `UPDATE orders SET state = 'closed', live_units = 0, limit_units = 0, closed_ms = 1,
+		close_reason = 'expired'`)
 	for page := 1; page <= len(all)+1; page++ {
 		if again := l.feed(t, page); !reflect.DeepEqual(again, all) {
 			t.Fatalf("in pages of %d the feed is\n%v\nwas\n%v", page, again, all)
@@ -172,8 +177,8 @@ func (l *ledgerTest) events(t *testing.T) {
 	}
 }
 
-// loadMoment loads while claims are settled: the rows must be those, and only those, of which the permit had been told
-// when begin ran.
+// loadMoment loads while claims are settled: the rows must be those, and only those, of which the permit had been
+// told when begin ran.
 func (l *ledgerTest) loadMoment(t *testing.T) {
 	l.campaign(t, "g", 1_000_000, nil)
 	l.campaign(t, "other", 10, nil)

@@ -102,7 +102,8 @@ func (l *ledgerTest) adjustments(t *testing.T) {
 	if up.Applied != 5 || up.Total != 15 || up.Revision != 2 {
 		t.Fatalf("an increase: %+v", up)
 	}
-	if ops := l.Told()[told:]; len(ops) != 1 || ops[0].Kind != sluice.PermitAdjust || ops[0].Units != 5 || ops[0].Campaign != "g" {
+	want := sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: "g", Units: 5}
+	if ops := l.Told()[told:]; len(ops) != 1 || ops[0] != want {
 		t.Fatalf("the permit was told %+v", ops)
 	}
 	down := l.adjust(t, "g", "c2", -8, -3)
@@ -133,7 +134,8 @@ func (l *ledgerTest) adjustments(t *testing.T) {
 		_, err := l.Stock.RecordAdjustment(t.Context(), bad, ledgerActor)
 		refused(t, fmt.Sprintf("%+v", bad), err, sluice.ErrConflict, "CHANGE_ID_REUSED")
 	}
-	_, err := l.Stock.RecordAdjustment(t.Context(), sluice.Adjustment{ChangeID: "c9", Campaign: "none", Asked: 1}, ledgerActor)
+	nowhere := sluice.Adjustment{ChangeID: "c9", Campaign: "none", Asked: 1}
+	_, err := l.Stock.RecordAdjustment(t.Context(), nowhere, ledgerActor)
 	refused(t, "no campaign", err, sluice.ErrNotFound, "")
 	if _, err := l.Stock.Adjustment(t.Context(), "c9"); !errors.Is(err, sluice.ErrNotFound) {
 		t.Fatalf("an unknown change id: %v", err)
@@ -198,14 +200,19 @@ func (l *ledgerTest) drift(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ what, campaign, plant, undo string }{
-		{"held", "g", "UPDATE campaigns SET held = held + 1 WHERE id = 'g'", "UPDATE campaigns SET held = held - 1 WHERE id = 'g'"},
-		{"sold", "k", "UPDATE campaigns SET sold = sold - 1 WHERE id = 'k'", "UPDATE campaigns SET sold = sold + 1 WHERE id = 'k'"},
-		{"total", "g", "UPDATE campaigns SET total = total + 2 WHERE id = 'g'", "UPDATE campaigns SET total = total - 2 WHERE id = 'g'"},
-		{"created", "k", "UPDATE campaigns SET created_total = 9 WHERE id = 'k'", "UPDATE campaigns SET created_total = 10 WHERE id = 'k'"},
+		{"held", "g", "UPDATE campaigns SET held = held + 1 WHERE id = 'g'",
+			"UPDATE campaigns SET held = held - 1 WHERE id = 'g'"},
+		{"sold", "k", "UPDATE campaigns SET sold = sold - 1 WHERE id = 'k'",
+			"UPDATE campaigns SET sold = sold + 1 WHERE id = 'k'"},
+		{"total", "g", "UPDATE campaigns SET total = total + 2 WHERE id = 'g'",
+			"UPDATE campaigns SET total = total - 2 WHERE id = 'g'"},
+		{"created", "k", "UPDATE campaigns SET created_total = 9 WHERE id = 'k'",
+			"UPDATE campaigns SET created_total = 10 WHERE id = 'k'"},
 		{"an adjustment", "g", "UPDATE adjustments SET applied = 4", "UPDATE adjustments SET applied = 3"},
 		{"an order's units", "g", "UPDATE orders SET live_units = 0 WHERE user_id = 'a'",
 			"UPDATE orders SET live_units = 2 WHERE user_id = 'a'"},
-		{"a coupon's unit", "k", "UPDATE coupons SET live_units = 0 WHERE n = 1", "UPDATE coupons SET live_units = 1 WHERE n = 1"},
+		{"a coupon's unit", "k", "UPDATE coupons SET live_units = 0 WHERE n = 1",
+			"UPDATE coupons SET live_units = 1 WHERE n = 1"},
 		{"held for sold", "g", "UPDATE orders SET state = 'paid' WHERE user_id = 'b'",
 			"UPDATE orders SET state = 'unpaid' WHERE user_id = 'b'"},
 	} {

@@ -42,18 +42,16 @@ type Config struct {
 	// MaxPages bounds the file, in pages; a write that would pass it fails with ErrUnavailable, as on a full disk. 0: no
 	// bound.
 	MaxPages int64
-	// Around, where given, carries out the writer's steps: it calls do at most once, and what it returns counts as the
-	// step's outcome. It is for tracing and pacing, and for seeing what a store does that fails or is slow.
-	Around func(step Step, do func() error) error
+	// Around, where given, carries out the writer's steps, StepBegin and StepCommit: it calls do at most once, and
+	// what it returns counts as the step's outcome. It is for tracing and pacing, and for seeing what a store does
+	// that fails or is slow.
+	Around func(step string, do func() error) error
 }
 
-// Step is what the writer asks of the store once in a transaction.
-type Step string
-
-// The steps.
+// What the writer asks of the store once in a transaction.
 const (
-	StepBegin  Step = "begin"
-	StepCommit Step = "commit" // with its fsync
+	StepBegin  = "begin"
+	StepCommit = "commit" // with its fsync
 )
 
 // BatchStats describes one committed (or failed) transaction of the writer.
@@ -209,8 +207,9 @@ func (db *DB) Close() (err error) {
 
 func dsn(cfg Config, reader bool) string {
 	q := url.Values{}
+	q.Set("_journal_mode", "WAL") // the driver sets it after the pragmas: the size of a page has to be known before
 	for _, p := range []string{
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
+		"busy_timeout(10000)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
 	} {
 		q.Add("_pragma", p)
 	}

@@ -122,6 +122,13 @@ func (w *writer) add(l lane, o *op) error {
 	return nil
 }
 
+// Waiting says how many writes wait for the writer, at most Config.MaxWaiting.
+func (db *DB) Waiting() int {
+	db.w.mu.Lock()
+	defer db.w.mu.Unlock()
+	return db.w.waiting
+}
+
 func (w *writer) signal() {
 	select {
 	case w.wake <- struct{}{}:
@@ -243,7 +250,7 @@ func (w *writer) transact(ops []*op) {
 }
 
 // step runs one of the writer's own statements.
-func (w *writer) step(s Step, text string) error {
+func (w *writer) step(s, text string) error {
 	do := func() error { return w.exec(text) }
 	if w.db.cfg.Around != nil {
 		return w.db.cfg.Around(s, do)
