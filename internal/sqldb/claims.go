@@ -64,8 +64,8 @@ func (db *DB) UserClaims(ctx context.Context, user, campaignID string) ([]sluice
 	return list, nil
 }
 
-// ClaimsByRequest finds the claims on a campaign that carry requestID, whoever made them. It reads the campaign's rows
-// one after another, a few seconds for millions, since no index serves this rare question.
+// ClaimsByRequest finds the claims on a campaign that carry requestID, whoever made them. It reads the campaign's
+// rows one after another, a few seconds for millions, since no index serves this rare question.
 func (db *DB) ClaimsByRequest(ctx context.Context, campaignID, requestID string) ([]sluice.ClaimRecord, error) {
 	c, err := db.Campaign(ctx, campaignID)
 	if err != nil {
