@@ -74,12 +74,13 @@ type Config struct {
 
 // Progress is how a run stands.
 type Progress struct {
-	Elapsed  time.Duration // since the opening
-	Sent     int64         // claims sent
-	Answered int64         // claims answered, or lost for good
-	Of       int64         // claims that the schedule holds
-	Reasons  [sluice.NumReasons]int64
-	Trouble  int64 // claims that ended without an answer the lab understands
+	Elapsed  time.Duration            // since the opening
+	Sent     int64                    // claims sent
+	Answered int64                    // claims answered, or lost for good
+	Of       int64                    // claims that the schedule holds
+	Reasons  [sluice.NumReasons]int64 // without replays
+	Replayed int64                    // claims given again to a second click
+	Trouble  int64                    // claims that ended without an answer the lab understands
 	Done     bool
 }
 

@@ -67,6 +67,8 @@ func (l Latency) entries() []latencyEntry {
 
 func shareClass(reason string) string {
 	switch r, ok := sluice.ParseReason(reason); {
+	case reason == replayed:
+		return "other"
 	case !ok || r == sluice.ReasonUnavailable:
 		return "trouble"
 	case r.Admitted():

@@ -50,19 +50,26 @@ type record struct {
 	lag    uint32 // how late the client sent it although a connection was free
 }
 
+// replay says whether the answer gave a claim again that came to be before.
+func (r *record) replay() bool { return sluice.Reason(r.code).Admitted() && r.flags&flagReplayed != 0 }
+
 // tally counts while the run goes on, for the progress line. One worker writes it, others read.
 type tally struct {
 	sent     atomic.Int64
 	answered atomic.Int64
 	reasons  [sluice.NumReasons]atomic.Int64
+	replayed atomic.Int64
 	trouble  atomic.Int64
 	_        [64]byte // keeps neighbours off this one's cache line
 }
 
-func (t *tally) count(code uint8) {
-	if int(code) < sluice.NumReasons {
-		t.reasons[code].Add(1)
-	} else {
+func (t *tally) count(r *record) {
+	switch {
+	case r.replay():
+		t.replayed.Add(1)
+	case int(r.code) < sluice.NumReasons:
+		t.reasons[r.code].Add(1)
+	default:
 		t.trouble.Add(1)
 	}
 	t.answered.Add(1)
@@ -104,13 +111,13 @@ func (s *shift) finish(i int, a answer, now uint32, t *tally) {
 	if r.code == codeOther {
 		s.samples.add("HTTP " + strconv.Itoa(a.status) + " " + string(a.body))
 	}
-	t.count(r.code)
+	t.count(r)
 }
 
 // fail writes that attempt i ended without an answer.
 func (s *shift) fail(i int, code uint8, now uint32, t *tally) {
 	s.records[i].code, s.records[i].done = code, now
-	t.count(code)
+	t.count(&s.records[i])
 }
 
 func (s *shift) progress(done bool) Progress {
@@ -120,6 +127,7 @@ func (s *shift) progress(done bool) Progress {
 		p.Sent += t.sent.Load()
 		p.Answered += t.answered.Load()
 		p.Trouble += t.trouble.Load()
+		p.Replayed += t.replayed.Load()
 		for i := range p.Reasons {
 			p.Reasons[i] += t.reasons[i].Load()
 		}

@@ -31,6 +31,7 @@ func sample() lab.Result {
 			Examples: []string{}},
 		Funnel: []lab.Share{
 			{Reason: "SOLD_OUT", Count: 114_997, Share: 0.92}, {Reason: "CONFIRMED", Count: 10_000, Share: 0.08},
+			{Reason: "REPLAYED", Count: 2, Share: 0},
 			{Reason: "TIMEOUT", Count: 3, Share: 0},
 		},
 		Speed: &lab.Speed{
@@ -131,6 +132,7 @@ func TestCharts(t *testing.T) {
 func TestScreen(t *testing.T) {
 	t.Parallel()
 	p := lab.Progress{Elapsed: 1200 * time.Millisecond, Sent: 70_000, Answered: 61_204, Of: 100_000, Trouble: 4}
+	p.Replayed = 7
 	p.Reasons[sluice.ReasonConfirmed], p.Reasons[sluice.ReasonSoldOut] = 10_000, 51_190
 	var plain, tty, tall bytes.Buffer
 	screens := []*lab.Screen{

@@ -47,7 +47,11 @@ type Setup struct {
 	Go          string      `json:"go"`
 }
 
-// Share is how many attempts came to one reason.
+// replayed is the funnel's word for a confirmed claim that was given again: the reason of its answer is CONFIRMED too.
+const replayed = "REPLAYED"
+
+// Share is how many attempts came to one reason, or to REPLAYED, or to a word of the lab's own: NO_ANSWER, TIMEOUT,
+// OTHER.
 type Share struct {
 	Reason string  `json:"reason"`
 	Count  int64   `json:"count"`
@@ -121,6 +125,7 @@ type Client struct {
 	LagMax      float64 `json:"lag_max_ms"`
 	WaitP99     float64 `json:"wait_p99_ms"`  // how long buyers waited for a free connection
 	Limit       bool    `json:"limit"`        // the client was the limit: the server may be faster than this says
+	Others      float64 `json:"others_cores"` // CPU of all other programs over the run's time; 0: not known
 	MachineFull bool    `json:"machine_full"` // client and server together used all processors
 	Says        string  `json:"says"`
 }
@@ -162,13 +167,24 @@ func newSetup(cfg Config, campaign string, claims int) Setup {
 // funnel counts the attempts by reason, in order of precedence, the lab's own codes last.
 func (s *shift) funnel() []Share {
 	var by [256]int64
+	again := int64(0)
 	for i := range s.records {
-		by[s.records[i].code]++
+		if r := &s.records[i]; r.replay() {
+			again++
+		} else {
+			by[r.code]++
+		}
 	}
 	list := []Share{}
+	add := func(reason string, n int64) {
+		if n > 0 {
+			list = append(list, Share{reason, n, round(float64(n)/float64(len(s.records)), 4)})
+		}
+	}
 	for code := 1; code <= 256; code++ {
-		if n := by[code%256]; n > 0 {
-			list = append(list, Share{codeName(uint8(code % 256)), n, round(float64(n)/float64(len(s.records)), 4)})
+		add(codeName(uint8(code%256)), by[code%256])
+		if code == int(sluice.ReasonConfirmed) {
+			add(replayed, again)
 		}
 	}
 	return list
@@ -188,7 +204,8 @@ func (s *shift) speed() *Speed {
 		last, first = max(last, r.done), min(first, r.done)
 		peaks[r.done/100_000]++
 		switch {
-		case sluice.Reason(r.code).Admitted() && r.flags&flagReplayed == 0:
+		case r.replay():
+		case sluice.Reason(r.code).Admitted():
 			v.Confirmed++
 			lastConfirmed = max(lastConfirmed, r.done)
 		case sluice.Reason(r.code) == sluice.ReasonSoldOut && (soldOut == 0 || r.done < soldOut):

@@ -13,6 +13,7 @@ const (
 	busyLoop    = 0.90 // of a processor, by one event loop
 	lateMS      = 20   // p99 of sending late although a connection was free
 	fullMachine = 0.90 // of all processors, by client and server together
+	othersShare = 0.10 // of all processors, by other programs: the machine is not quiet
 )
 
 // Run puts the crowd in front of the server and audits what came of it. The error says that the run could not be made
@@ -122,6 +123,7 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 	runtime.GC() // what the preparation left behind is not to be collected during the run
 	serverCPU, known := processCPU(s.cfg.PID)
 	own := ownCPU()
+	machine, watched := machineCPU()
 	s.opening = time.Now()
 	stop := s.report()
 	var wg sync.WaitGroup
@@ -141,6 +143,9 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 			c.server.CPUPerClaim = round(c.server.CPU*1e6/float64(len(s.records)), 2)
 			c.server.Cores = round(c.server.CPU/took, 2)
 		}
+	}
+	if all, ok := machineCPU(); ok && watched && known {
+		c.client.Others = round(max(0, all-machine-c.client.CPU-c.server.CPU)/took, 2)
 	}
 	s.judgeClient(&c, took)
 	return c, nil
@@ -199,6 +204,8 @@ func (s *shift) judgeClient(c *cost, took float64) {
 			k.LagP99)
 	case k.MachineFull:
 		k.Says = fmt.Sprintf("the machine was full: the client took %.0f%% of the CPU that both used", k.Share*100)
+	case k.Others >= othersShare*float64(runtime.NumCPU()):
+		k.Says = fmt.Sprintf("the machine was not quiet: other programs used %.2f processors", k.Others)
 	default:
 		k.Says = fmt.Sprintf("the client was not the limit: its busiest event loop used %.0f%% of a processor", k.Busiest*100)
 	}

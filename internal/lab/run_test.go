@@ -118,8 +118,11 @@ func TestRuns(t *testing.T) {
 			if cfg.Page && (f.pages != r.Setup.Claims || r.Latency.Page.Count != int64(f.pages)) {
 				t.Errorf("%d pages, %d claims, %+v", f.pages, r.Setup.Claims, r.Latency.Page)
 			}
-			if got := count(r, "CONFIRMED") + count(r, "SOLD_OUT"); got != int64(r.Setup.Claims) {
+			if got := count(r, "CONFIRMED") + count(r, "SOLD_OUT") + count(r, "REPLAYED"); got != int64(r.Setup.Claims) {
 				t.Errorf("funnel %+v", r.Funnel)
+			}
+			if got := count(r, "CONFIRMED"); got != c.want {
+				t.Errorf("the funnel has %d confirmed, replays apart, want %d", got, c.want)
 			}
 		})
 	}

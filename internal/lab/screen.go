@@ -95,6 +95,7 @@ func (p Progress) line(bar bool) string {
 		shown += n
 	}
 	part(p.Reasons[sluice.ReasonConfirmed]+p.Reasons[sluice.ReasonQueued], "confirmed")
+	part(p.Replayed, "again")
 	part(p.Reasons[sluice.ReasonSoldOut], "sold out")
 	part(p.Trouble, "without answer")
 	part(p.Answered-shown, "refused")
@@ -115,6 +116,7 @@ func (p Progress) block() string {
 	for _, r := range sluice.Reasons() {
 		row(r.String(), p.Reasons[r])
 	}
+	row(replayed, p.Replayed)
 	row("NO_ANSWER", p.Trouble)
 	return b.String()
 }
