@@ -106,8 +106,12 @@ type campaignBody struct {
 	LoadTest     bool        `json:"load_test"`
 }
 
-// unpaidWindow is long enough that no unit comes back while a run lasts: the audit counts on it.
-const unpaidWindow = 24 * 3600
+// The unpaid window is long enough that no unit comes back while a run lasts: the audit counts on it. People who look at
+// a listed campaign expect an ordinary one.
+const (
+	unpaidWindow       = 24 * 3600
+	unpaidWindowListed = 900
+)
 
 // CreateCampaign makes the campaign that cfg describes, open since a second ago, and gives its id.
 func (a *Operators) CreateCampaign(ctx context.Context, cfg Config, now time.Time) (string, error) {
@@ -123,6 +127,9 @@ func (a *Operators) CreateCampaign(ctx context.Context, cfg Config, now time.Tim
 		body.Coupon = &couponBody{Type: "amount_off", Value: 1000, MinSpend: 5000, Currency: "CNY", ValidDays: 7}
 	} else {
 		body.Goods = &goodsBody{SKU: "LAB", PriceMinor: 9900, Currency: "CNY", UnpaidWindowS: unpaidWindow}
+		if cfg.Listed {
+			body.Goods.UnpaidWindowS = unpaidWindowListed
+		}
 	}
 	var made struct {
 		ID string `json:"id"`
