@@ -1,7 +1,7 @@
 # make run    build and start the demo
 # make test   everything: format, vet, lint, house rules, unit, conformance, race, end to end
 # make check  the inner loop, about two minutes
-# make bench  micro-benchmarks, then the canonical sale
+# make bench  micro-benchmarks, then the promised figures beside their baselines, into bench/history.jsonl
 # make golden rewrite the golden files from what the code gives now
 # make fuzz   every fuzzer for FUZZTIME
 
@@ -15,6 +15,7 @@ LINT_VERSION := 2.15.0
 LINT        := bin/golangci-lint
 FUZZTIME    ?= 20s
 BENCHTIME   ?= 1s
+BENCH_ARGS  ?=
 RUN_ARGS    ?=
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
@@ -32,7 +33,7 @@ help:
 .PHONY: build
 build:
 	@mkdir -p bin
-	$(GO) build -trimpath -o bin/sluice ./cmd/sluice
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
 
 .PHONY: run
 run: build
@@ -96,7 +97,7 @@ test: deps fmt vet lint arrows
 .PHONY: bench
 bench: build
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -p 1 $(UNIT)
-	./bin/sluice lab
+	$(GO) run ./bench $(BENCH_ARGS)
 
 .PHONY: golden
 golden:
