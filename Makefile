@@ -33,7 +33,7 @@ help:
 .PHONY: build
 build:
 	@mkdir -p bin
-	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
+	$(GO) build -ldflags '-X main.version=$(VERSION)' -o bin/sluice ./cmd/sluice
 
 .PHONY: run
 run: build
