@@ -36,6 +36,12 @@ func isUnique(err error) bool {
 	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
 }
 
+// isBroken says whether err is a broken CHECK constraint.
+func isBroken(err error) bool {
+	var e *sqlite.Error
+	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_CHECK
+}
+
 // translate turns a driver error met before the commit into ErrUnavailable: nothing was done.
 func translate(err error, doing string) error {
 	return fmt.Errorf("sqldb: %s: %w: %w", doing, sluice.ErrUnavailable, err)

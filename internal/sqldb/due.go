@@ -27,37 +27,58 @@ type dueRow struct {
 // oldest first, in one transaction behind payments and claims. Units and, by the campaign's policy, limits come
 // back with it. While the clock stands still nothing is due. It is idempotent; call it again while Sweep.Next is
 // not in the future.
+//
+// A campaign whose counters do not allow it is told to Config.Doubt and left out, so that it does not hold up the others.
 func (db *DB) CloseDue(ctx context.Context, now sluice.Millis, most int) (s sluice.Sweep, err error) {
-	err = db.writeAgain(ctx, laneBackground, func(t *tx) error {
-		s = sluice.Sweep{}
-		clock, err := t.paymentClock()
-		if err != nil {
+	var leaveOut [maxLeftOut]any
+	for i := range leaveOut {
+		leaveOut[i] = 0
+	}
+	for i := 0; ; i++ {
+		err = db.writeAgain(ctx, laneBackground, func(t *tx) (err error) {
+			s, err = t.closeDue(now, most, leaveOut)
 			return err
+		})
+		var broken *brokenError
+		if !errors.As(err, &broken) || i == maxLeftOut {
+			return s, err
 		}
-		if clock.Since != 0 {
-			s.Stopped = true
-			return nil
+		leaveOut[i] = broken.no
+	}
+}
+
+// maxLeftOut bounds the campaigns that one piece leaves out.
+const maxLeftOut = 4
+
+func (t *tx) closeDue(now sluice.Millis, most int, leaveOut [maxLeftOut]any) (s sluice.Sweep, err error) {
+	clock, err := t.paymentClock()
+	if err != nil {
+		return s, err
+	}
+	if clock.Since != 0 {
+		s.Stopped = true
+		return s, nil
+	}
+	reading := clock.Read(now)
+	due, err := t.dueRows(`SELECT seq, claim_id, due_ms, campaign_no, live_units, limit_units FROM orders
+		WHERE state = 'unpaid' AND due_ms <= ? AND campaign_no NOT IN (?, ?, ?, ?) ORDER BY due_ms LIMIT ?`,
+		append(append([]any{reading}, leaveOut[:]...), atMost(most))...)
+	if err != nil {
+		return s, err
+	}
+	for _, group := range byCampaign(due) {
+		if err := t.closeGroup(group, now); err != nil {
+			return s, err
 		}
-		reading := clock.Read(now)
-		due, err := t.dueRows(`SELECT seq, claim_id, due_ms, campaign_no, live_units, limit_units FROM orders
-			WHERE state = 'unpaid' AND due_ms <= ? ORDER BY due_ms LIMIT ?`, reading, atMost(most))
-		if err != nil {
-			return err
-		}
-		for _, group := range byCampaign(due) {
-			if err := t.closeGroup(group, now); err != nil {
-				return err
-			}
-		}
-		if s.Done = len(due); s.Done > 0 {
-			s.Lag = max(0, reading-due[0].due)
-		}
-		next, err := t.firstMoment(`SELECT MIN(due_ms) FROM orders WHERE state = 'unpaid'`)
-		if err == nil && next != 0 {
-			s.Next = clock.Wall(next, now)
-		}
-		return err
-	})
+	}
+	if s.Done = len(due); s.Done > 0 {
+		s.Lag = max(0, reading-due[0].due)
+	}
+	next, err := t.firstMoment(`SELECT due_ms FROM orders
+		WHERE state = 'unpaid' AND campaign_no NOT IN (?, ?, ?, ?) ORDER BY due_ms LIMIT 1`, leaveOut[:]...)
+	if err == nil && next != 0 {
+		s.Next = clock.Wall(next, now)
+	}
 	return s, err
 }
 

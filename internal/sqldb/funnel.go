@@ -43,7 +43,7 @@ func (db *DB) DropBuckets(ctx context.Context, before sluice.Millis, limit int) 
 	err = db.write(ctx, laneBackground, func(t *tx) error {
 		n, err = t.exec(`DELETE FROM funnel_buckets WHERE (campaign_no, start_ms, width_ms) IN
 			(SELECT b.campaign_no, b.start_ms, b.width_ms FROM campaigns c
-			JOIN funnel_buckets b ON b.campaign_no = c.no AND b.start_ms < ? LIMIT ?)`, before, limit)
+			CROSS JOIN funnel_buckets b ON b.campaign_no = c.no AND b.start_ms < ? LIMIT ?)`, before, limit)
 		return err
 	})
 	return n, err

@@ -39,6 +39,9 @@ type Config struct {
 	MaxWaiting int          // writes that may wait; more are refused with ErrUnavailable; default 65,536
 	OnBatch    func(BatchStats)
 	Now        func() time.Time // default: time.Now
+	// Doubt is told that a write was undone because a campaign's counters would have left their bounds: it has to be
+	// frozen. It runs where the write was asked for and may use the ledger. Default: nobody is told.
+	Doubt func(campaign, note string)
 	// MaxPages bounds the file, in pages; a write that would pass it fails with ErrUnavailable, as on a full disk. 0: no
 	// bound.
 	MaxPages int64

@@ -21,11 +21,30 @@ var errMoved = errors.New("sqldb: the row has moved on")
 func (db *DB) writeAgain(ctx context.Context, l lane, fn func(*tx) error) (err error) {
 	for range maxTries {
 		if err = db.write(ctx, l, fn); !errors.Is(err, errMoved) {
+			var broken *brokenError
+			if errors.As(err, &broken) && db.cfg.Doubt != nil {
+				db.cfg.Doubt(broken.campaign, broken.Error())
+			}
 			return err
 		}
 	}
 	return fmt.Errorf("%w: %w", sluice.ErrUnavailable, err)
 }
+
+// brokenError means that a step was undone because the campaign's counters would have left their bounds.
+type brokenError struct {
+	campaign string
+	no       int64
+	cause    error
+}
+
+// Error says which campaign and what broke.
+func (e *brokenError) Error() string {
+	return "sqldb: the counters of " + e.campaign + " do not allow the step: " + e.cause.Error()
+}
+
+// Unwrap gives the cause, and ErrUnavailable: nothing was done.
+func (e *brokenError) Unwrap() []error { return []error{sluice.ErrUnavailable, e.cause} }
 
 // orderRow is an order with what its row says beside it.
 type orderRow struct {
@@ -115,6 +134,9 @@ func (t *tx) stepOrder(was orderRow, is sluice.Order, e sluice.Effects) error {
 func (t *tx) effects(campaignNo int64, campaign string, id sluice.ClaimID, e sluice.Effects) error {
 	if e.Held != 0 || e.Sold != 0 {
 		_, err := t.exec(`UPDATE campaigns SET held = held + ?, sold = sold + ? WHERE no = ?`, e.Held, e.Sold, campaignNo)
+		if isBroken(err) {
+			return &brokenError{campaign: campaign, no: campaignNo, cause: err}
+		}
 		if err != nil {
 			return fmt.Errorf("sqldb: counters of %s: %w", campaign, err)
 		}
