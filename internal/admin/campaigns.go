@@ -44,7 +44,8 @@ type Permits interface {
 	Permit(campaign string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool)
 }
 
-// Verifier recomputes a campaign from rows. permit is called while no transaction is under way; nil where there is none.
+// Verifier recomputes a campaign from rows. permit is called while no transaction is under way; nil where there
+// is none.
 type Verifier interface {
 	Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
 }

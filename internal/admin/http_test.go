@@ -22,7 +22,8 @@ func TestACampaignFromItsCreationToItsEnd(t *testing.T) {
 			t.Errorf("%s is %v, want %v", path, got, want)
 		}
 	}
-	if again := s.want(409, "POST", "/v1/admin/campaigns", goodsBody("spring", 100)); again.get(t, "code") != "CAMPAIGN_EXISTS" {
+	again := s.want(409, "POST", "/v1/admin/campaigns", goodsBody("spring", 100))
+	if again.get(t, "code") != "CAMPAIGN_EXISTS" {
 		t.Errorf("the same id again: %s", again.body)
 	}
 	tag := a.header.Get("ETag")
@@ -34,7 +35,9 @@ func TestACampaignFromItsCreationToItsEnd(t *testing.T) {
 	if lost.get(t, "code") != "CAMPAIGN_CHANGED" {
 		t.Errorf("a lost update: %s", lost.body)
 	}
-	for _, c := range []struct{ cmd, state string }{{"pause", "paused"}, {"pause", "paused"}, {"resume", "live"}, {"end", "ended"}} {
+	for _, c := range []struct{ cmd, state string }{
+		{"pause", "paused"}, {"pause", "paused"}, {"resume", "live"}, {"end", "ended"},
+	} {
 		a = s.want(200, "POST", "/v1/admin/campaigns/spring/"+c.cmd, object{"reason": "test"})
 		if a.get(t, "state") != c.state {
 			t.Errorf("after %s: %s", c.cmd, a.body)
@@ -74,7 +77,8 @@ func TestACreateBodyHearsOfEveryFault(t *testing.T) {
 	if strings.Join(fields, " ") != want {
 		t.Errorf("faults of %v, want %s", fields, want)
 	}
-	if a = s.want(422, "POST", "/v1/admin/campaigns", object{"colour": "red"}); !strings.Contains(string(a.body), "colour") {
+	a = s.want(422, "POST", "/v1/admin/campaigns", object{"colour": "red"})
+	if !strings.Contains(string(a.body), "colour") {
 		t.Errorf("an unknown field: %s", a.body)
 	}
 }
@@ -111,7 +115,8 @@ func TestStockChangesThroughOneDoor(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
-	if a := s.want(409, "POST", "/v1/admin/campaigns/spring/adjustments", object{"change_id": "up", "delta": 6}); a.get(t, "code") != "CHANGE_ID_REUSED" {
+	a := s.want(409, "POST", "/v1/admin/campaigns/spring/adjustments", object{"change_id": "up", "delta": 6})
+	if a.get(t, "code") != "CHANGE_ID_REUSED" {
 		t.Errorf("another delta: %s", a.body)
 	}
 	s.verified("spring")
@@ -130,18 +135,21 @@ func TestGrantsAreClaimsOnceAGrantID(t *testing.T) {
 		again.get(t, "claim_id") != first.get(t, "claim_id") {
 		t.Errorf("again: %s, first %s", again.body, first.body)
 	}
-	if a := s.want(409, "POST", path, object{"grant_id": "g1", "user_id": "u1", "quantity": 1}); a.get(t, "code") != "REQUEST_ID_REUSED" {
+	a := s.want(409, "POST", path, object{"grant_id": "g1", "user_id": "u1", "quantity": 1})
+	if a.get(t, "code") != "REQUEST_ID_REUSED" {
 		t.Errorf("another quantity: %s", a.body)
 	}
 	for quantity, want := range map[int]int{-5: 422, 0: 422, 4: 422, 1: 200} {
-		if a := s.call(bootstrapKey, "POST", path, object{"grant_id": "g2", "user_id": "u1", "quantity": quantity}); a.status != want {
+		body := object{"grant_id": "g2", "user_id": "u1", "quantity": quantity}
+		if a := s.call(bootstrapKey, "POST", path, body); a.status != want {
 			t.Errorf("quantity %d: %d %s", quantity, a.status, a.body)
 		}
 	}
 	if a := s.want(200, "POST", path, object{"grant_id": "g3", "user_id": "u1"}); a.get(t, "code") != "LIMIT_REACHED" {
 		t.Errorf("above the limit: %s", a.body)
 	}
-	if a := s.want(200, "POST", path, object{"grant_id": "g4", "user_id": "u2", "quantity": 3}); a.get(t, "code") != "SOLD_OUT" {
+	a = s.want(200, "POST", path, object{"grant_id": "g4", "user_id": "u2", "quantity": 3})
+	if a.get(t, "code") != "SOLD_OUT" {
 		t.Errorf("above the total: %s", a.body)
 	}
 	s.verified("gift")
@@ -153,7 +161,8 @@ func TestABulkOfGrantsGoesOnOverBadLines(t *testing.T) {
 	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 100_000))
 	var csv, lines bytes.Buffer
 	csv.WriteString("\ufeffgrant_id,user_id,quantity\r\n")
-	bad := map[int]string{7: "g7,,1", 500: "g500,u500,-1", 501: "g501,u501,0", 502: `g502,"u502`, 503: "g503," + strings.Repeat("u", 5000),
+	bad := map[int]string{7: "g7,,1", 500: "g500,u500,-1", 501: "g501,u501,0", 502: `g502,"u502`,
+		503: "g503," + strings.Repeat("u", 5000),
 		504: "g504,u504,many", 505: "g505,u505,1.5", 506: "g506,u506,4"}
 	for i := range rows {
 		if line, ok := bad[i]; ok {
@@ -170,11 +179,13 @@ func TestABulkOfGrantsGoesOnOverBadLines(t *testing.T) {
 	}
 	for i, r := range results {
 		_, wrong := bad[i]
-		if r.Line != int64(i+2) || wrong != (r.Code == "VALIDATION") || wrong != (r.Detail != "") || !wrong && r.Code != "CONFIRMED" {
+		code := map[bool]string{true: "VALIDATION", false: "CONFIRMED"}[wrong]
+		if r.Line != int64(i+2) || r.Code != code || wrong != (r.Detail != "") {
 			t.Fatalf("result %d: %+v", i, r)
 		}
 	}
-	if !totals.Done || totals.Lines != rows || totals.Faults != int64(len(bad)) || totals.Confirmed != rows-int64(len(bad)) {
+	faulty := int64(len(bad))
+	if !totals.Done || totals.Lines != rows || totals.Faults != faulty || totals.Confirmed != rows-faulty {
 		t.Errorf("totals: %+v", totals)
 	}
 	// The same grants again, as JSON lines: what was done answers the same, what was wrong is made good.
@@ -187,7 +198,8 @@ func TestABulkOfGrantsGoesOnOverBadLines(t *testing.T) {
 		t.Errorf("held: %s", a.body)
 	}
 	audit := s.want(200, "GET", "/v1/admin/audit-log?action=grants.*&object=campaign/spring", nil)
-	if audit.get(t, "items.0.after.replayed") != float64(rows-len(bad)) || audit.get(t, "items.3.action") != "grants.begin" {
+	if audit.get(t, "items.0.after.replayed") != float64(rows-faulty) ||
+		audit.get(t, "items.3.action") != "grants.begin" {
 		t.Errorf("the audit log: %s", audit.body)
 	}
 }
@@ -235,7 +247,8 @@ func TestABulkThatCannotBeReadIsRefusedAsAWhole(t *testing.T) {
 		{"a column too many", path, "text/csv", "user_id,grant_id,colour\n", 422, "VALIDATION"},
 		{"no campaign", "/v1/admin/campaigns/nope/grants/bulk", "text/csv", "user_id,grant_id\n", 404, "UNKNOWN_CAMPAIGN"},
 	} {
-		if a := s.want(c.status, "POST", c.path, strings.NewReader(c.body), "Content-Type", c.kind); a.get(t, "code") != c.code {
+		a := s.want(c.status, "POST", c.path, strings.NewReader(c.body), "Content-Type", c.kind)
+		if a.get(t, "code") != c.code {
 			t.Errorf("%s: %s", c.name, a.body)
 		}
 	}
@@ -278,7 +291,8 @@ func TestSwitchesAreInForceAndSurvive(t *testing.T) {
 		s.restart()
 	}
 	s.want(200, "DELETE", "/v1/admin/switches/closed?campaign_id=spring", nil)
-	if d := s.gate.Claim(context.Background(), &sluice.ClaimRequest{Campaign: "spring", At: now}); d.Reason != sluice.ReasonUnauthenticated {
+	d := s.gate.Claim(context.Background(), &sluice.ClaimRequest{Campaign: "spring", At: now})
+	if d.Reason != sluice.ReasonUnauthenticated {
 		t.Errorf("a claim after it was cleared: %s", d.Reason)
 	}
 	log := s.want(200, "GET", "/v1/admin/audit-log?object=switch/max_rate", nil)
@@ -345,7 +359,8 @@ func TestRolesAndRevocation(t *testing.T) {
 		t.Errorf("revoking the first key: %s", a.body)
 	}
 	for name, body := range map[string]object{"no role": {"name": "x"}, "no name": {"role": "viewer"},
-		"no merchant": {"name": "x", "role": "merchant"}, "a merchant's viewer": {"name": "x", "role": "viewer", "merchant_id": "m"}} {
+		"no merchant":         {"name": "x", "role": "merchant"},
+		"a merchant's viewer": {"name": "x", "role": "viewer", "merchant_id": "m"}} {
 		if a := s.call(bootstrapKey, "POST", "/v1/admin/api-keys", body); a.status != 422 {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
@@ -355,7 +370,8 @@ func TestRolesAndRevocation(t *testing.T) {
 func TestBlocksAreNormalisedAndInForce(t *testing.T) {
 	s := newStack(t)
 	for value, want := range map[string]string{
-		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.9": "192.0.2.9", "192.0.2.77/24": "192.0.2.0/24", "192.0.2.5/32": "192.0.2.5",
+		"192.0.2.1": "192.0.2.1", "::ffff:192.0.2.9": "192.0.2.9", "192.0.2.77/24": "192.0.2.0/24",
+		"192.0.2.5/32":   "192.0.2.5",
 		"2001:db8::1/32": "2001:db8::/32", "::ffff:198.51.100.0/120": "198.51.100.0/24",
 		"0.0.0.0/0": "", "10.0.0.0/7": "", "::/0": "", "fe80::1%eth0": "", "nobody": "", "300.1.1.1": "", "": "",
 	} {
@@ -406,7 +422,8 @@ func TestAudiencesAreReplacedAndTrimmed(t *testing.T) {
 			}
 		}
 	}
-	if users, err := s.db.AudiencePage(context.Background(), "spring", "", 10); err != nil || len(users) != 1 || users[0] != "u3" {
+	users, err := s.db.AudiencePage(context.Background(), "spring", "", 10)
+	if err != nil || len(users) != 1 || users[0] != "u3" {
 		t.Errorf("what is left: %v %v", users, err)
 	}
 }

@@ -46,9 +46,9 @@ func NewLookup(cfg LookupConfig) *Lookup {
 	return &Lookup{cfg: cfg}
 }
 
-// Lookup tells everything about q: a claim id, an order id, a coupon code, a block's reference, a user id, a device, an
-// address, the reference of a payment or a request id. An empty list means that nothing is known of it: refusals are
-// not recorded.
+// Lookup tells everything about q: a claim id, an order id, a coupon code, a block's reference, a user id, a
+// device, an address, the reference of a payment or a request id. An empty list means that nothing is known of
+// it: refusals are not recorded.
 func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, error) {
 	s := &search{ctx: ctx, ledger: d.cfg.Ledger, now: sluice.MillisOf(d.cfg.Now())}
 	id, isClaim := sluice.ParseClaimID(q)
@@ -83,8 +83,8 @@ type search struct {
 	err    error
 }
 
-// anything looks for a word that says nothing of its kind. Requests come last, and only where nothing else was found: no
-// index serves them.
+// anything looks for a word that says nothing of its kind. Requests come last, and only where nothing else was
+// found: no index serves them.
 func (s *search) anything(q string) {
 	if len(q) <= sluice.MaxUserID {
 		s.orders(sluice.OrderQuery{User: q})
@@ -149,8 +149,8 @@ func (s *search) orders(q sluice.OrderQuery) {
 
 func (s *search) order(o *sluice.Order) {
 	id := o.ID.OrderID()
-	facts := map[string]any{"user_id": o.User, "quantity": o.Quantity, "claim_id": o.ID.String(), "source": o.Source.String(),
-		"state": o.State}
+	facts := map[string]any{"user_id": o.User, "quantity": o.Quantity, "claim_id": o.ID.String(),
+		"source": o.Source.String(), "state": o.State}
 	if o.RequestID != "" {
 		facts["request_id"] = o.RequestID
 	}

@@ -23,7 +23,8 @@ type ReportLedger interface {
 
 // Tally knows the latest buckets, those that are not kept yet among them.
 type Tally interface {
-	// Since gives the buckets that end after since, oldest first, at most limit (0: all), and the moment to ask from next.
+	// Since gives the buckets that end after since, oldest first, at most limit (0: all), and the moment to ask
+	// from next.
 	Since(campaign string, since sluice.Millis, limit int) (buckets []sluice.Bucket, next sluice.Millis)
 }
 
@@ -99,8 +100,8 @@ func (d *Reports) buckets(ctx context.Context, id string) ([]sluice.Bucket, erro
 	return line.buckets, nil
 }
 
-// timeline is a list of buckets that stays short: fine ones stand as they are, coarse ones are joined where there are too
-// many.
+// timeline is a list of buckets that stays short: fine ones stand as they are, coarse ones are joined where there
+// are too many.
 type timeline struct {
 	width   sluice.Millis // of the coarse ones
 	buckets []sluice.Bucket

@@ -131,7 +131,8 @@ func TestTheLiveViewGoesOnWhereItStopped(t *testing.T) {
 	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 5))
 	s.sell("spring")
 	first := s.want(200, "GET", "/v1/admin/campaigns/spring/live", nil)
-	if first.get(t, "buckets.0.counts.CONFIRMED") != 5.0 || first.get(t, "sold") != 2.0 || first.get(t, "available") != 1.0 {
+	if first.get(t, "buckets.0.counts.CONFIRMED") != 5.0 || first.get(t, "sold") != 2.0 ||
+		first.get(t, "available") != 1.0 {
 		t.Fatalf("the first look: %s", first.body)
 	}
 	s.clock.add(20 * time.Second)
@@ -193,7 +194,9 @@ func TestClaimsAreListedAndFound(t *testing.T) {
 			t.Errorf("%s: %d claims, want %d", c.query, got, c.want)
 		}
 	}
-	for _, query := range []string{"", "request_id=r1", "claim_id=x", "campaign_id=gift&limit=5001", "campaign_id=gift&cursor=x"} {
+	for _, query := range []string{
+		"", "request_id=r1", "claim_id=x", "campaign_id=gift&limit=5001", "campaign_id=gift&cursor=x",
+	} {
 		s.want(422, "GET", "/v1/admin/claims?"+query, nil)
 	}
 	s.want(404, "GET", "/v1/admin/claims?campaign_id=nope", nil)

@@ -75,7 +75,7 @@ func TestEveryFieldOfACampaignHasItsBounds(t *testing.T) {
 		{"title not UTF-8", func(s *spec) { s.Title = "a\xff" }, []string{"title: UTF-8"}},
 		{"image by script", func(s *spec) { s.ImageURL = "javascript:alert(1)" }, []string{"image_url: http"}},
 		{"image by data", func(s *spec) { s.ImageURL = "data:image/png;base64,AA" }, []string{"image_url: http"}},
-		{"image of another host without scheme", func(s *spec) { s.ImageURL = "//example.com/a.png" }, []string{"image_url: http"}},
+		{"image without scheme", func(s *spec) { s.ImageURL = "//example.com/a.png" }, []string{"image_url: http"}},
 		{"image without host", func(s *spec) { s.ImageURL = "https:///a.png" }, []string{"image_url: host"}},
 		{"image breaking out", func(s *spec) { s.ImageURL = `/a".png` }, []string{"image_url: URL"}},
 		{"image too long", func(s *spec) { s.ImageURL = "/" + strings.Repeat("a", 2048) }, []string{"image_url: 2048"}},
@@ -137,7 +137,7 @@ func TestEveryFieldOfACouponHasItsBounds(t *testing.T) {
 		{"nothing off", func(x *terms) { x.Value = 0 }, []string{"coupon.value: from 1"}},
 		{"cap on an amount", func(x *terms) { x.MaxDiscountMinor = 5 }, []string{"coupon.max_discount_minor: absent"}},
 		{"no currency", func(x *terms) { x.Currency = "" }, []string{"coupon.currency: ISO 4217"}},
-		{"0 percent", func(x *terms) { x.Type, x.Value = sluice.CouponPercentOff, 0 }, []string{"coupon.value: from 1 to 100"}},
+		{"0 percent", func(x *terms) { x.Type, x.Value = sluice.CouponPercentOff, 0 }, []string{"coupon.value: 1 to 100"}},
 		{"101 percent", func(x *terms) { x.Type, x.Value = sluice.CouponPercentOff, 101 }, []string{"coupon.value: is 101"}},
 		{"100 percent without money", func(x *terms) { x.Type, x.Value, x.Currency = sluice.CouponPercentOff, 100, "" }, nil},
 		{"exchange with a value", func(x *terms) { x.Type = sluice.CouponExchange }, []string{"coupon.value: from 0 to 0"}},
@@ -205,7 +205,8 @@ func TestWhatMayStillChange(t *testing.T) {
 		{"rate while live", before, live, patch{MaxRate: ptr(500.0)}, nil},
 		{"pass", before, live, patch{Pass: ptr(sluice.PassAlways)}, []string{"protection.pass: passes"}},
 		{"many at once", before, live, patch{Total: ptr(int64(1)), StartsAt: ptr(now), PerUserLimit: ptr(int64(1)),
-			LoadTest: ptr(true)}, []string{"load_test: has started", "starts_at: has started", "per_user_limit: raised", "total: adjustments"}},
+			LoadTest: ptr(true)}, []string{"load_test: has started", "starts_at: has started",
+			"per_user_limit: raised", "total: adjustments"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := admin.Edit(c.of, &c.p, c.at)

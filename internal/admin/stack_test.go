@@ -101,8 +101,8 @@ func (s *stack) start() {
 	must(s.switches.Load(ctx))
 	blocklist := admin.NewBlocklist(admin.BlocklistConfig{Ledger: s.db, Gate: s.gate, Now: s.clock.now})
 	must(blocklist.Load(ctx))
-	s.campaigns = admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: s, Permits: s.admission, Verifier: s.db,
-		Noter: s.db, Now: s.clock.now})
+	s.campaigns = admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: s, Permits: s.admission,
+		Verifier: s.db, Noter: s.db, Now: s.clock.now})
 	face, err := api.NewAdmin(api.AdminConfig{Now: s.clock.now}, api.AdminDeps{
 		Keys: keys, KeyDesk: keys, Shelf: s.campaigns, Campaigns: s.campaigns,
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),

@@ -96,13 +96,14 @@ func TestABulkThatBreaksOffLeavesWholeLinesDone(t *testing.T) {
 				ctx = c.ctx()
 			}
 			var got int64
-			totals, err := desk.Bulk(ctx, "spring", sluice.FormatJSONLines, c.body, sluice.Actor{}, func(sluice.GrantResult) error {
+			emit := func(sluice.GrantResult) error {
 				got++
 				if c.emit != nil {
 					return c.emit(got)
 				}
 				return nil
-			})
+			}
+			totals, err := desk.Bulk(ctx, "spring", sluice.FormatJSONLines, c.body, sluice.Actor{}, emit)
 			if !errors.Is(err, c.want) {
 				t.Errorf("the error is %v, want %v", err, c.want)
 			}
@@ -143,7 +144,8 @@ func TestABulkKeepsAWindowUnderWayAndNoMore(t *testing.T) {
 	close(admitter.gate)
 	totals := <-done
 	if totals.Confirmed != 1000 || admitter.most.Load() > 64+2 {
-		t.Errorf("%d confirmed, at most %d under way at once, want 1000 and a window of 64", totals.Confirmed, admitter.most.Load())
+		t.Errorf("%d confirmed, at most %d under way at once, want 1000 and a window of 64",
+			totals.Confirmed, admitter.most.Load())
 	}
 }
 

@@ -55,7 +55,8 @@ func (a *Admin) registerAudit(api huma.API) {
 	if desk == nil {
 		return
 	}
-	huma.Register(api, op("GET", "/v1/admin/audit-log", "Who changed what from what to what, newest first", sluice.RoleViewer),
+	huma.Register(api, op("GET", "/v1/admin/audit-log",
+		"Who changed what from what to what, newest first", sluice.RoleViewer),
 		func(ctx context.Context, in *auditInput) (*auditPageOutput, error) {
 			before, err := cursorNumber(in.Cursor)
 			if err != nil {

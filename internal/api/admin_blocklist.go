@@ -81,7 +81,8 @@ func (a *Admin) registerBlocklist(api huma.API) {
 			}
 			return out, nil
 		})
-	huma.Register(api, op("GET", "/v1/admin/blocklist/{id}", "One block, by the reference a buyer was shown", sluice.RoleViewer),
+	huma.Register(api, op("GET", "/v1/admin/blocklist/{id}",
+		"One block, by the reference a buyer was shown", sluice.RoleViewer),
 		func(ctx context.Context, in *struct {
 			ID string `path:"id" maxLength:"64"`
 		}) (*blockOutput, error) {

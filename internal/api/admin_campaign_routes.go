@@ -115,7 +115,8 @@ func (a *Admin) registerCampaigns(api huma.API) {
 }
 
 func (a *Admin) registerShelf(api huma.API, shelf CampaignShelf) {
-	huma.Register(api, op("GET", "/v1/admin/campaigns", "The campaigns, in the order of their creation", sluice.RoleViewer),
+	huma.Register(api, op("GET", "/v1/admin/campaigns",
+		"The campaigns, in the order of their creation", sluice.RoleViewer),
 		func(ctx context.Context, in *campaignListInput) (*campaignPageOutput, error) {
 			after, err := cursorNumber(in.Cursor)
 			if err != nil {
@@ -162,7 +163,7 @@ func (a *Admin) registerCampaignDesk(api huma.API, desk CampaignDesk) {
 	edit := op("PATCH", "/v1/admin/campaigns/{id}", "Change what may still change", sluice.RoleOperator)
 	huma.Register(api, edit, func(ctx context.Context, in *struct {
 		CampaignPath
-		IfMatch string `header:"If-Match" maxLength:"64" doc:"The ETag you read: 409 where somebody changed the campaign since"`
+		IfMatch string `header:"If-Match" maxLength:"64" doc:"The ETag you read: 409 where it has changed since"`
 		Body    campaignPatchBody
 	}) (*campaignOutput, error) {
 		p := in.Body.patch()

@@ -47,14 +47,14 @@ type adminCampaign struct {
 	Protection   adminProtection      `json:"protection"`
 	LimitGroup   string               `json:"limit_group,omitempty"`
 	Eligibility  *adminEligibility    `json:"eligibility,omitempty"`
-	LoadTest     bool                 `json:"load_test,omitempty" doc:"Marked as a load test: kept out of public lists and of the summary"`
+	LoadTest     bool                 `json:"load_test,omitempty" doc:"Kept out of public lists and of the summary"`
 	State        sluice.CampaignState `json:"state" enum:"draft,scheduled,live,paused,frozen,sold_out,ended"`
 	StateNote    string               `json:"state_note,omitempty" doc:"Why it is paused or frozen"`
 	Available    int64                `json:"available" doc:"The permit's own figure"`
 	Queued       int64                `json:"queued" doc:"Units that are decided and not committed yet"`
 	Held         int64                `json:"held" doc:"Units of unpaid orders"`
 	Sold         int64                `json:"sold"`
-	CreatedTotal int64                `json:"created_total" doc:"The total at creation: total is this plus all adjustments"`
+	CreatedTotal int64                `json:"created_total" doc:"The total is this plus all adjustments"`
 	Revision     int64                `json:"revision" doc:"Grows with each change of the total"`
 	SoldOutAt    *time.Time           `json:"sold_out_at,omitempty"`
 	CreatedAt    time.Time            `json:"created_at"`
@@ -89,8 +89,9 @@ func adminCampaignOf(v *sluice.CampaignView) adminCampaign {
 	a := adminCampaign{
 		ID: v.ID, Kind: v.Kind, Title: v.Title, ImageURL: v.ImageURL, Total: v.Stock.Total, PerUserLimit: v.PerUserLimit,
 		StartsAt: v.StartsAt.Time(), EndsAt: v.EndsAt.Time(), LimitGroup: v.LimitGroup, LoadTest: v.LoadTest,
-		Protection: adminProtection{cmp.Or(v.Protection.Pass, sluice.PassOff), v.Protection.PerUserRate, v.Protection.MaxRate},
-		State:      v.State, StateNote: v.ControlNote, Available: v.Available, Queued: v.Queued, Held: v.Stock.Held,
+		Protection: adminProtection{cmp.Or(v.Protection.Pass, sluice.PassOff), v.Protection.PerUserRate,
+			v.Protection.MaxRate},
+		State: v.State, StateNote: v.ControlNote, Available: v.Available, Queued: v.Queued, Held: v.Stock.Held,
 		Sold: v.Stock.Sold, CreatedTotal: v.Created, Revision: v.Revision, SoldOutAt: moment(v.SoldOutAt),
 		CreatedAt: v.CreatedAt.Time(), UpdatedAt: v.UpdatedAt.Time(),
 	}
@@ -110,15 +111,16 @@ func adminCampaignOf(v *sluice.CampaignView) adminCampaign {
 	return a
 }
 
-// The bodies that operators send. Everything is optional to the schema, so that the desk names all that is wrong at once.
+// The bodies that operators send. Everything is optional to the schema, so that the desk names all that is wrong
+// at once.
 type (
 	campaignBody struct {
-		ID           string           `json:"id,omitempty" doc:"1 to 64 of A-Z a-z 0-9 . _ -; one is made where it is absent"`
+		ID           string           `json:"id,omitempty" doc:"1 to 64 of A-Z a-z 0-9 . _ -; absent: one is made"`
 		Kind         sluice.Kind      `json:"kind,omitempty" doc:"Required: goods or coupon"`
 		Title        string           `json:"title,omitempty" doc:"Required: up to 200 bytes"`
 		ImageURL     string           `json:"image_url,omitempty" doc:"http, https or relative, up to 2048 bytes"`
 		Total        int64            `json:"total,omitempty" doc:"Required: 1 to 100,000,000 units"`
-		PerUserLimit *int64           `json:"per_user_limit,omitempty" nullable:"false" doc:"1 to 10,000 units; default 1"`
+		PerUserLimit *int64           `json:"per_user_limit,omitempty" nullable:"false" doc:"1 to 10,000; default 1"`
 		StartsAt     time.Time        `json:"starts_at,omitempty" doc:"Required"`
 		EndsAt       time.Time        `json:"ends_at,omitempty" doc:"Required: after starts_at, at most 366 days"`
 		Goods        *goodsBody       `json:"goods,omitempty" doc:"The terms of kind goods"`
@@ -131,26 +133,26 @@ type (
 	}
 	goodsBody struct {
 		SKU              *string `json:"sku,omitempty" nullable:"false" doc:"Up to 128 bytes"`
-		PriceMinor       *int64  `json:"price_minor,omitempty" nullable:"false" doc:"Per unit, in minor units; 0 is paid at once"`
+		PriceMinor       *int64  `json:"price_minor,omitempty" nullable:"false" doc:"In minor units; 0 is paid at once"`
 		Currency         *string `json:"currency,omitempty" nullable:"false" doc:"ISO 4217; required with a price"`
 		UnpaidWindowSec  *int64  `json:"unpaid_window_s,omitempty" nullable:"false" doc:"Default 900"`
-		LimitBackOnClose *bool   `json:"limit_back_on_close,omitempty" nullable:"false" doc:"A closed order gives the user's limit back; default true"`
+		LimitBackOnClose *bool   `json:"limit_back_on_close,omitempty" nullable:"false" doc:"On a close; default true"`
 	}
 	couponBody struct {
 		Type             sluice.CouponType `json:"type,omitempty" doc:"amount_off, percent_off or exchange"`
-		Value            int64             `json:"value,omitempty" doc:"Minor units off, or 1 to 100 percent; absent from exchange"`
+		Value            int64             `json:"value,omitempty" doc:"Minor units, or 1 to 100 percent"`
 		MinSpendMinor    int64             `json:"min_spend_minor,omitempty"`
 		Currency         string            `json:"currency,omitempty" doc:"ISO 4217; required where an amount is given"`
 		MaxDiscountMinor int64             `json:"max_discount_minor,omitempty" doc:"For percent_off and exchange"`
-		ValidDays        int64             `json:"valid_days,omitempty" doc:"From the claim, 1 to 3660; or valid_from and valid_until"`
+		ValidDays        int64             `json:"valid_days,omitempty" doc:"From the claim, 1 to 3660"`
 		ValidFrom        time.Time         `json:"valid_from,omitempty"`
 		ValidUntil       time.Time         `json:"valid_until,omitempty"`
-		MerchantIDs      []string          `json:"merchant_ids,omitempty" nullable:"false" doc:"Up to 1,000; absent: every merchant"`
+		MerchantIDs      []string          `json:"merchant_ids,omitempty" nullable:"false" doc:"Absent: every merchant"`
 	}
 	protectionBody struct {
 		Pass        *sluice.PassMode `json:"pass,omitempty" nullable:"false" doc:"off; adaptive and always come with passes"`
-		PerUserRate *float64         `json:"per_user_rate,omitempty" nullable:"false" doc:"Claims a second of one user or device, up to 1,000; 0: the server's default"`
-		MaxRate     *float64         `json:"max_rate,omitempty" nullable:"false" doc:"Claims a second to admission; 0: no bound of its own"`
+		PerUserRate *float64         `json:"per_user_rate,omitempty" nullable:"false" doc:"A second, up to 1,000"`
+		MaxRate     *float64         `json:"max_rate,omitempty" nullable:"false" doc:"Claims a second to admission"`
 	}
 	eligibilityBody struct {
 		Claims   map[string][]string `json:"claims,omitempty" doc:"Each named token claim must have one of the values"`
@@ -160,10 +162,10 @@ type (
 		Title        *string          `json:"title,omitempty" nullable:"false"`
 		ImageURL     *string          `json:"image_url,omitempty" nullable:"false"`
 		Total        *int64           `json:"total,omitempty" nullable:"false" doc:"Cannot be edited: use adjustments"`
-		PerUserLimit *int64           `json:"per_user_limit,omitempty" nullable:"false" doc:"Once started it can only be raised"`
+		PerUserLimit *int64           `json:"per_user_limit,omitempty" nullable:"false" doc:"Once started only up"`
 		StartsAt     *time.Time       `json:"starts_at,omitempty" nullable:"false" doc:"Until it has started"`
 		EndsAt       *time.Time       `json:"ends_at,omitempty" nullable:"false" doc:"Until it has ended"`
-		Goods        *goodsBody       `json:"goods,omitempty" doc:"Price and terms until it has started, the unpaid window until it has ended"`
+		Goods        *goodsBody       `json:"goods,omitempty" doc:"Until it has started; the unpaid window until its end"`
 		Coupon       *couponBody      `json:"coupon,omitempty" doc:"As a whole, until it has started"`
 		Protection   *protectionBody  `json:"protection,omitempty"`
 		Eligibility  *eligibilityBody `json:"eligibility,omitempty" doc:"As a whole"`
@@ -174,7 +176,7 @@ type (
 		Title    *string    `json:"title,omitempty" nullable:"false"`
 		Total    *int64     `json:"total,omitempty" nullable:"false"`
 		StartsAt *time.Time `json:"starts_at,omitempty" nullable:"false" doc:"Default: in an hour"`
-		EndsAt   *time.Time `json:"ends_at,omitempty" nullable:"false" doc:"Default: as long after the start as the original's"`
+		EndsAt   *time.Time `json:"ends_at,omitempty" nullable:"false" doc:"Default: as long as the original"`
 	}
 	reasonBody struct {
 		Reason string `json:"reason,omitempty" maxLength:"500" doc:"Why: for the audit log"`
@@ -188,8 +190,9 @@ type (
 
 func (b *campaignBody) spec() sluice.CampaignSpec {
 	s := sluice.CampaignSpec{
-		ID: b.ID, Kind: b.Kind, Title: b.Title, ImageURL: b.ImageURL, Total: b.Total, PerUserLimit: valueOr(b.PerUserLimit, 1),
-		StartsAt: sluice.MillisOf(b.StartsAt), EndsAt: sluice.MillisOf(b.EndsAt), LimitGroup: b.LimitGroup,
+		ID: b.ID, Kind: b.Kind, Title: b.Title, ImageURL: b.ImageURL, Total: b.Total,
+		PerUserLimit: valueOr(b.PerUserLimit, 1),
+		StartsAt:     sluice.MillisOf(b.StartsAt), EndsAt: sluice.MillisOf(b.EndsAt), LimitGroup: b.LimitGroup,
 		LoadTest: b.LoadTest, Draft: b.Draft, Coupon: b.Coupon.terms(),
 	}
 	if g := b.Goods; g != nil {

@@ -15,7 +15,8 @@ import (
 type ClaimIndex interface {
 	// ClaimRecords reads a campaign's claims in the order of their rows, after the row `after`; next is 0 on the
 	// last page.
-	ClaimRecords(ctx context.Context, campaign string, after int64, limit int) (page []sluice.ClaimRecord, next int64, err error)
+	ClaimRecords(ctx context.Context, campaign string, after int64, limit int) (
+		page []sluice.ClaimRecord, next int64, err error)
 	ClaimRecord(ctx context.Context, id sluice.ClaimID) (sluice.ClaimRecord, error)
 	// UserClaims gives a user's claims, on all campaigns where campaign is empty.
 	UserClaims(ctx context.Context, user, campaign string) ([]sluice.ClaimRecord, error)
@@ -112,7 +113,8 @@ func (a *Admin) registerAdminClaims(api huma.API) {
 	}
 	if desk := a.deps.Lookup; desk != nil {
 		huma.Register(api, op("GET", "/v1/admin/lookup",
-			"Everything about one user, claim, order, request, coupon, payment or block, in the order of time", sluice.RoleSupport),
+			"Everything about one user, claim, order, request, coupon, payment or block, in the order of time",
+			sluice.RoleSupport),
 			func(ctx context.Context, in *struct {
 				Q string `query:"q" required:"true" minLength:"1" maxLength:"128"`
 			}) (*lookupOutput, error) {

@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// GrantDesk issues claims by hand. Bulk streams: it calls emit with each line's result in the order of the lines, and goes on to the end
-// whatever a line says; an error of emit ends it, with what was begun finished.
+// GrantDesk issues claims by hand. Bulk streams: it calls emit with each line's result in the order of the lines,
+// and goes on to the end whatever a line says; an error of emit ends it, with what was begun finished.
 type GrantDesk interface {
 	Give(ctx context.Context, campaign string, g sluice.Grant, a sluice.Actor) (sluice.Decision, error)
 	Bulk(ctx context.Context, campaign string, format sluice.BulkFormat, body io.Reader, a sluice.Actor,
@@ -24,7 +24,8 @@ type GrantDesk interface {
 
 // AudienceDesk keeps who may claim on a campaign that asks for an audience. Bodies are read line by line.
 type AudienceDesk interface {
-	Upload(ctx context.Context, campaign string, replace bool, body io.Reader, a sluice.Actor) (sluice.AudienceResult, error)
+	Upload(ctx context.Context, campaign string, replace bool, body io.Reader, a sluice.Actor) (
+		sluice.AudienceResult, error)
 	Remove(ctx context.Context, campaign string, body io.Reader, a sluice.Actor) (sluice.AudienceResult, error)
 }
 
@@ -114,7 +115,8 @@ func (a *Admin) registerGrants(api huma.API) {
 }
 
 func (a *Admin) registerGrant(api huma.API, desk GrantDesk) {
-	huma.Register(api, op("POST", "/v1/admin/campaigns/{id}/grants", "Issue a claim by hand, once a grant id", sluice.RoleOperator),
+	huma.Register(api, op("POST", "/v1/admin/campaigns/{id}/grants",
+		"Issue a claim by hand, once a grant id", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
 			CampaignPath
 			Body grantBody
@@ -137,8 +139,9 @@ func (a *Admin) registerGrant(api huma.API, desk GrantDesk) {
 
 func (a *Admin) registerBulk(api huma.API, desk GrantDesk) {
 	o := op("POST", "/v1/admin/campaigns/{id}/grants/bulk", "Issue up to a million claims by hand", sluice.RoleOperator)
-	o.Description += " The body is CSV with the header user_id,grant_id,quantity (quantity may be left out) or JSON lines with these " +
-		"fields. The answer is JSON lines: the result of each line in their order, then the totals with \"done\". " +
+	o.Description += " The body is CSV with the header user_id,grant_id,quantity (quantity may be left out) " +
+		"or JSON lines with these fields. The answer is JSON lines: the result of each line in their order, " +
+		"then the totals with \"done\". " +
 		"Read it while you send: results wait for nobody. Sending the same grant ids again answers the same."
 	o.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}
 	text := &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
@@ -218,8 +221,8 @@ func (a *Admin) bulk(desk GrantDesk, w http.ResponseWriter, r *http.Request) {
 // maxDrain bounds what is read of a body that nobody wants any more.
 const maxDrain = 64 << 20
 
-// drain reads a body to its end: a server that answers while it reads cannot go on to the next request before. Where the
-// rest is too long the connection is given up.
+// drain reads a body to its end: a server that answers while it reads cannot go on to the next request before.
+// Where the rest is too long the connection is given up.
 func drain(body io.Reader) {
 	if n, err := io.CopyN(io.Discard, body, maxDrain); err == nil && n == maxDrain {
 		panic(http.ErrAbortHandler)
@@ -238,23 +241,28 @@ func bulkLine(res *sluice.GrantResult) grantAnswer {
 
 func (a *Admin) registerAudience(api huma.API, desk AudienceDesk) {
 	const path = "/v1/admin/campaigns/{id}/audience"
+	type act func(context.Context, string, io.Reader, sluice.Actor) (sluice.AudienceResult, error)
+	upload := func(replace bool) act {
+		return func(ctx context.Context, id string, body io.Reader, by sluice.Actor) (sluice.AudienceResult, error) {
+			return desk.Upload(ctx, id, replace, body, by)
+		}
+	}
 	for _, c := range []struct {
 		method, path, summary string
-		act                   func(context.Context, string, io.Reader, sluice.Actor) (sluice.AudienceResult, error)
+		act                   act
 	}{
-		{"POST", path, "Add users to the audience", func(ctx context.Context, id string, body io.Reader, by sluice.Actor) (sluice.AudienceResult, error) {
-			return desk.Upload(ctx, id, false, body, by)
-		}},
-		{"PUT", path, "Replace the audience", func(ctx context.Context, id string, body io.Reader, by sluice.Actor) (sluice.AudienceResult, error) {
-			return desk.Upload(ctx, id, true, body, by)
-		}},
+		{"POST", path, "Add users to the audience", upload(false)},
+		{"PUT", path, "Replace the audience", upload(true)},
 		{"POST", path + "/remove", "Take users out of the audience", desk.Remove},
 	} {
 		o := op(c.method, c.path, c.summary, sluice.RoleOperator)
-		o.Description += " The body is text or CSV: a user id a line, up to five million; a first line user_id is a heading, further columns are passed over."
+		o.Description += " The body is text or CSV: a user id a line, up to five million. " +
+			"A first line user_id is a heading; further columns are passed over."
 		o.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}
 		text := &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
-		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"text/csv": text, "text/plain": text}}
+		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
+			"text/csv": text, "text/plain": text,
+		}}
 		o.Responses["200"] = &huma.Response{Description: "What was done", Content: map[string]*huma.MediaType{
 			"application/json": {Schema: schemaOf[audienceAnswer](api)},
 		}}
@@ -270,7 +278,8 @@ func (a *Admin) registerAudience(api huma.API, desk AudienceDesk) {
 }
 
 func writeAudience(w http.ResponseWriter, res *sluice.AudienceResult) {
-	answer := audienceAnswer{Lines: res.Lines, Added: res.Added, Removed: res.Removed, Total: res.Total, Faulty: res.Faulty}
+	answer := audienceAnswer{Lines: res.Lines, Added: res.Added, Removed: res.Removed, Total: res.Total,
+		Faulty: res.Faulty}
 	for _, f := range res.Faults {
 		answer.Errors = append(answer.Errors, FieldProblem{f.Field, f.Detail})
 	}

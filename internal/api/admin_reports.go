@@ -76,7 +76,7 @@ type (
 		Held     int64                `json:"held"`
 		Sold     int64                `json:"sold"`
 		Revision int64                `json:"revision"`
-		Buckets  []bucketAnswer       `json:"buckets" nullable:"false" doc:"Those that end after since; one that comes again replaces the one before"`
+		Buckets  []bucketAnswer       `json:"buckets" nullable:"false" doc:"One that comes again replaces the one before"`
 		NextMS   int64                `json:"next_since_ms" doc:"What to give as since next time"`
 	}
 	summaryAnswer struct {

@@ -34,7 +34,7 @@ type (
 		Campaign bool              `json:"campaign" doc:"May be set for one campaign"`
 		Min      float64           `json:"min"`
 		Max      float64           `json:"max"`
-		Settings []switchSetting   `json:"settings" nullable:"false" doc:"Where it is set; elsewhere it is off, or the configured value holds"`
+		Settings []switchSetting   `json:"settings" nullable:"false" doc:"Where it is set"`
 	}
 	switchListOutput struct {
 		Body struct {
@@ -42,7 +42,7 @@ type (
 		}
 	}
 	switchBody struct {
-		Value      *float64 `json:"value,omitempty" nullable:"false" doc:"Required: 0 or 1 for an on/off switch, else a number within its bounds"`
+		Value      *float64 `json:"value,omitempty" nullable:"false" doc:"Required: on/off switches take 0 or 1"`
 		CampaignID string   `json:"campaign_id,omitempty" maxLength:"64" doc:"Absent: for the whole server"`
 		Reason     string   `json:"reason,omitempty" maxLength:"500" doc:"Why: for the audit log"`
 	}
@@ -85,7 +85,8 @@ func (a *Admin) registerSwitches(api huma.API) {
 			s := sluice.SwitchSetting{Name: in.Name, Campaign: in.Body.CampaignID, Value: *in.Body.Value, Set: true}
 			return answerSwitch(desk.Set(ctx, s, actorBecause(ctx, in.Body.Reason)))
 		})
-	huma.Register(api, op("DELETE", "/v1/admin/switches/{name}", "Clear a switch: back to the default", sluice.RoleOperator),
+	huma.Register(api, op("DELETE", "/v1/admin/switches/{name}",
+		"Clear a switch: back to the default", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
 			Name       string `path:"name" maxLength:"64"`
 			CampaignID string `query:"campaign_id" maxLength:"64"`

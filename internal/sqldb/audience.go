@@ -9,8 +9,8 @@ import (
 // maxAudienceChunk bounds the users of one write: a chunk shares its transaction with claims.
 const maxAudienceChunk = 2000
 
-// PutAudience lets users claim on a campaign that asks for an audience, marks them with upload, and says how many are
-// new. It is idempotent. At most maxAudienceChunk users a call.
+// PutAudience lets users claim on a campaign that asks for an audience, marks them with upload, and says how many
+// are new. It is idempotent. At most maxAudienceChunk users a call.
 func (db *DB) PutAudience(
 	ctx context.Context, campaign string, upload int64, users []string,
 ) (added int64, err error) {
@@ -40,8 +40,8 @@ func (db *DB) PutAudience(
 	return added, err
 }
 
-// TrimAudience takes out up to a chunk of those whom upload did not name, and says how many: zero means that none is
-// left.
+// TrimAudience takes out up to a chunk of those whom upload did not name, and says how many: zero means that none
+// is left.
 func (db *DB) TrimAudience(ctx context.Context, campaign string, upload int64) (removed int64, err error) {
 	err = db.write(ctx, laneBackground, func(t *tx) error {
 		no, err := t.noOf(campaign)
@@ -79,7 +79,8 @@ func (db *DB) DropAudience(ctx context.Context, campaign string, users []string)
 	return removed, err
 }
 
-// AudiencePage reads up to limit users of a campaign's audience after the user `after`, in the order of their ids.
+// AudiencePage reads up to limit users of a campaign's audience after the user `after`, in the order of their
+// ids.
 func (db *DB) AudiencePage(ctx context.Context, campaign, after string, limit int) ([]string, error) {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT user_id FROM audience
 		WHERE campaign_no = (SELECT no FROM campaigns WHERE id = ?) AND user_id > ?

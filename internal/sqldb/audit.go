@@ -73,8 +73,8 @@ func auditWhere(q sluice.AuditQuery) (where string, args []any) {
 	return " WHERE " + strings.Join(conds, " AND "), args
 }
 
-// Note writes one row to the audit log for an act that changes nothing else in the ledger, such as a log level or a
-// preheat.
+// Note writes one row to the audit log for an act that changes nothing else in the ledger, such as a log level or
+// a preheat.
 func (db *DB) Note(
 	ctx context.Context, a sluice.Actor, action, object string, before, after any, now sluice.Millis,
 ) error {

@@ -34,8 +34,8 @@ func (db *DB) Blocks(ctx context.Context, now sluice.Millis) ([]sluice.Block, er
 		WHERE expires_ms = 0 OR expires_ms > ? ORDER BY id`, now)
 }
 
-// BlocksPage reads up to limit blocks in force at now whose id is greater than after; scope and value narrow it where
-// they are not empty.
+// BlocksPage reads up to limit blocks in force at now whose id is greater than after; scope and value narrow it
+// where they are not empty.
 func (db *DB) BlocksPage(
 	ctx context.Context, scope sluice.BlockScope, value, after string, now sluice.Millis, limit int,
 ) ([]sluice.Block, error) {
@@ -126,8 +126,8 @@ func (db *DB) RemoveBlock(
 	return b, err
 }
 
-// DropExpiredBlocks deletes up to limit blocks that ended before `before`, and says how many. Blocks that have just
-// ended are kept for support to look up, so that a cleaner passes a moment some days back.
+// DropExpiredBlocks deletes up to limit blocks that ended before `before`, and says how many. Blocks that have
+// just ended are kept for support to look up, so that a cleaner passes a moment some days back.
 func (db *DB) DropExpiredBlocks(ctx context.Context, before sluice.Millis, limit int) (n int64, err error) {
 	err = db.write(ctx, laneBackground, func(t *tx) error {
 		n, err = t.exec(`DELETE FROM blocklist WHERE id IN

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// KeepBuckets writes finished buckets of a campaign. A bucket that is there is replaced: whoever writes has the whole
-// of it.
+// KeepBuckets writes finished buckets of a campaign. A bucket that is there is replaced: whoever writes has the
+// whole of it.
 func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice.Bucket) error {
 	if len(buckets) == 0 {
 		return nil
@@ -49,8 +49,8 @@ func (db *DB) DropBuckets(ctx context.Context, before sluice.Millis, limit int) 
 	return n, err
 }
 
-// EachBucket hands each a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound. It stops at
-// the first error of each and returns it.
+// EachBucket hands each a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound.
+// It stops at the first error of each and returns it.
 func (db *DB) EachBucket(
 	ctx context.Context, campaign string, from, until sluice.Millis, each func(*sluice.Bucket) error,
 ) error {
@@ -83,8 +83,8 @@ func (db *DB) EachBucket(
 // replayed is how ReasonNone is kept: it counts recorded answers that were given again.
 const replayed = "replayed"
 
-// encodeBucket writes counts by the reasons' names and the histogram by its steps, so that a later version may insert
-// a reason and still read what was kept.
+// encodeBucket writes counts by the reasons' names and the histogram by its steps, so that a later version may
+// insert a reason and still read what was kept.
 func encodeBucket(b *sluice.Bucket) (counts, latency string, err error) {
 	byReason, byStep := map[string]int64{}, map[string]uint32{}
 	for r, n := range b.Counts {

@@ -62,7 +62,8 @@ func (db *DB) CreateAPIKey(ctx context.Context, k sluice.APIKey, a sluice.Actor)
 	})
 }
 
-// RevokeAPIKey ends a key at now and gives it. Revoking a revoked key changes nothing. ErrNotFound: there is none.
+// RevokeAPIKey ends a key at now and gives it. Revoking a revoked key changes nothing. ErrNotFound: there is
+// none.
 func (db *DB) RevokeAPIKey(
 	ctx context.Context, id string, a sluice.Actor, now sluice.Millis,
 ) (k sluice.APIKey, err error) {

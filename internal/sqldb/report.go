@@ -7,7 +7,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Tallies sums a campaign's rows, all of one snapshot. It reads every row of the campaign: about a second a million.
+// Tallies sums a campaign's rows, all of one snapshot. It reads every row of the campaign: about a second a
+// million.
 func (db *DB) Tallies(ctx context.Context, campaign string) (t sluice.Tallies, err error) {
 	c, err := db.Campaign(ctx, campaign)
 	if err != nil {
@@ -29,7 +30,8 @@ func (db *DB) Tallies(ctx context.Context, campaign string) (t sluice.Tallies, e
 func (db *DB) tallyOrders(ctx context.Context, no int64, t *sluice.Tallies) error {
 	lo, hi := seqRange(no)
 	rows, err := db.rdb.QueryContext(ctx, `SELECT state, COALESCE(close_reason, ''), source, COUNT(*), SUM(quantity),
-		SUM(live_units), MIN(created_ms), MAX(created_ms), SUM(paid_ms IS NOT NULL), SUM((paid_ms IS NOT NULL) * amount_minor),
+		SUM(live_units), MIN(created_ms), MAX(created_ms), SUM(paid_ms IS NOT NULL),
+		SUM((paid_ms IS NOT NULL) * amount_minor),
 		SUM(refund_due), SUM(refund_due * amount_minor), SUM(refunded_ms IS NOT NULL),
 		SUM((refunded_ms IS NOT NULL) * amount_minor)
 		FROM orders WHERE seq BETWEEN ? AND ? GROUP BY 1, 2, 3`, lo, hi)

@@ -36,10 +36,10 @@ type switchState struct {
 	Reason string  `json:"reason,omitempty"`
 }
 
-// SetSwitch sets s, or clears it where s.Set is false, at s.At, and gives the setting before it. The payment clock
-// stops and starts with payments_down in the same transaction. Setting what is already set writes the new reason;
-// clearing what is not set writes nothing. ErrNotFound: there is no such campaign. The caller has checked name and
-// bounds against the catalogue.
+// SetSwitch sets s, or clears it where s.Set is false, at s.At, and gives the setting before it. The payment
+// clock stops and starts with payments_down in the same transaction. Setting what is already set writes the new
+// reason; clearing what is not set writes nothing. ErrNotFound: there is no such campaign. The caller has checked
+// name and bounds against the catalogue.
 func (db *DB) SetSwitch(
 	ctx context.Context, s sluice.SwitchSetting, a sluice.Actor,
 ) (before sluice.SwitchSetting, err error) {
@@ -95,8 +95,8 @@ func (t *tx) setSwitch(s sluice.SwitchSetting, a sluice.Actor) (before sluice.Sw
 	return before, err
 }
 
-// movePaymentClock stops or starts the clock of unpaid windows. The row is read under the writer's lock, so that no
-// order settles between the switch and the clock.
+// movePaymentClock stops or starts the clock of unpaid windows. The row is read under the writer's lock, so that
+// no order settles between the switch and the clock.
 func (t *tx) movePaymentClock(down bool, now sluice.Millis) error {
 	c, err := t.paymentClock()
 	if err != nil {
