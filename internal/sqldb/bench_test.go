@@ -103,6 +103,27 @@ func BenchmarkOneTransactionPerClaim(b *testing.B) {
 	settle(b, db, crowd, 1)
 }
 
+// BenchmarkLoad measures reading a campaign's claims back, as a restart does.
+func BenchmarkLoad(b *testing.B) {
+	rows, _ := strconv.Atoi(os.Getenv("SLUICE_BENCH_ROWS"))
+	rows = max(rows, 200_000)
+	db, _ := benchLedger(b, rows)
+	read, cpu := 0, time.Duration(0)
+	for b.Loop() {
+		before := cpuTime()
+		err := db.Load(b.Context(), "bench", nil, func(list []sluice.ClaimRow) error {
+			read += len(list)
+			return nil
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		cpu += cpuTime() - before
+	}
+	b.ReportMetric(float64(read)/b.Elapsed().Seconds(), "claims/s")
+	b.ReportMetric(float64(cpu.Nanoseconds())/1000/float64(read), "cpu-us/claim")
+}
+
 func settle(b *testing.B, db *sqldb.DB, crowd *crowd, batch int) {
 	b.ReportAllocs()
 	claims, cpu := 0, time.Duration(0)

@@ -127,6 +127,9 @@ func (db *DB) start(ctx context.Context) (err error) {
 	if db.w, err = startWriter(ctx, db); err != nil {
 		return err
 	}
+	if err := db.w.warm(ctx); err != nil {
+		return err
+	}
 	if db.cfg.MaxPages > 0 {
 		if err := db.SetMaxPages(ctx, db.cfg.MaxPages); err != nil {
 			return err

@@ -76,6 +76,19 @@ func startWriter(ctx context.Context, db *DB) (*writer, error) {
 	return w, nil
 }
 
+// warm reads the indexes on claims into the writer's page cache. A sale hits their pages at random, so that each would
+// otherwise be read one by one in the first seconds after a start. Counting rows reads exactly the smallest whole
+// index: half a second for 5 million claims.
+func (w *writer) warm(ctx context.Context) error {
+	for _, table := range []string{"orders", "coupons"} {
+		var n int64
+		if err := w.conn.QueryRowContext(ctx, `SELECT COUNT(*) FROM `+table).Scan(&n); err != nil {
+			return translate(err, "read the index of "+table)
+		}
+	}
+	return nil
+}
+
 // write runs fn inside a transaction that it may share with other callers' work, and returns once that is committed.
 // An error of fn undoes what fn did and nothing else. ErrUnavailable: nothing was done. ErrUncertain: the commit
 // failed, and what is on disk must be read. ctx bounds only the wait for a place in the queue: once begun, the outcome
