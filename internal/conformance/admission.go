@@ -299,8 +299,8 @@ func (a *admissionTest) release(t *testing.T) {
 
 func (a *admissionTest) adjust(t *testing.T, c, change string, delta int64) sluice.Adjustment {
 	t.Helper()
-	got, err := a.Admission().Adjust(context.Background(),
-		sluice.Adjustment{ChangeID: change, Campaign: c, Asked: delta, At: sluice.MillisOf(time.Now())}, sluice.Actor{Name: "op"})
+	asked := sluice.Adjustment{ChangeID: change, Campaign: c, Asked: delta, At: sluice.MillisOf(time.Now())}
+	got, err := a.Admission().Adjust(context.Background(), asked, sluice.Actor{Name: "op"})
 	if err != nil {
 		t.Fatalf("adjust %s by %d: %v", c, delta, err)
 	}
@@ -352,7 +352,8 @@ func (a *admissionTest) decreaseRace(t *testing.T) {
 
 func (a *admissionTest) limitGroup(t *testing.T) {
 	group := func(c *sluice.Campaign) { c.Stock.Total, c.PerUserLimit, c.LimitGroup = 10, 2, "g" }
-	c1, c2 := a.campaign(t, group), a.campaign(t, func(c *sluice.Campaign) { group(c); c.Kind = sluice.KindCoupon; couponTerms(c) })
+	c1 := a.campaign(t, group)
+	c2 := a.campaign(t, func(c *sluice.Campaign) { group(c); c.Kind = sluice.KindCoupon; couponTerms(c) })
 	other := a.campaign(t, total(10))
 	first := a.admit(c1.ID, "u", "r", 1)
 	want(t, "first", first, sluice.ReasonConfirmed)

@@ -60,8 +60,8 @@ func TestSlowLoris(t *testing.T) {
 	s := e2e.Start(t, e2e.Options{Args: []string{"--limits-read-timeout", "1s"}})
 	s.Create(t, e2e.Goods("slow", 10, 1, nil))
 	starts := []string{
-		"POST /v1/campaigns/slow/claims HTTP/1.1\r\nHost: x\r\nX-A: ",
-		"POST /v1/campaigns/slow/claims HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nContent-Type: application/json\r\n\r\n{",
+		post("slow") + "X-A: ",
+		post("slow") + "Content-Length: 100\r\nContent-Type: application/json\r\n\r\n{",
 	}
 	var all sync.WaitGroup
 	for _, start := range starts {
@@ -107,16 +107,16 @@ func TestOversized(t *testing.T) {
 	for name, head := range map[string]string{
 		"a header of 1 MB":     "GET /v1/time HTTP/1.1\r\nHost: x\r\nX-A: " + strings.Repeat("a", 1<<20) + "\r\n\r\n",
 		"a path of 1 MB":       "GET /v1/" + strings.Repeat("a", 1<<20) + " HTTP/1.1\r\nHost: x\r\n\r\n",
-		"a length that lies":   "POST /v1/campaigns/big/claims HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n\r\n",
-		"a negative length":    "POST /v1/campaigns/big/claims HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-		"two lengths":          "POST /v1/campaigns/big/claims HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
+		"a length that lies":   post("big") + "Content-Length: 99999999999\r\n\r\n",
+		"a negative length":    post("big") + "Content-Length: -1\r\n\r\n",
+		"two lengths":          post("big") + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
 		"no HTTP":              strings.Repeat("\x00\xff", 4096),
-		"a huge chunk":         "POST /v1/campaigns/big/claims HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
-		"both ways of a body":  "POST /v1/campaigns/big/claims HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"a huge chunk":         post("big") + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+		"both ways of a body":  post("big") + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
 		"a method of 100 KB":   strings.Repeat("A", 100_000) + " / HTTP/1.1\r\nHost: x\r\n\r\n",
-		"a thousand headers":   "GET /v1/time HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-Long-Header-Name: 0123456789012345678901234567890123456789\r\n", 1000) + "\r\n",
-		"a deep body":          request("POST", "/v1/campaigns/big/claims", strings.Repeat(`{"request_id":`, 2000)),
-		"a body of open lists": request("POST", "/v1/campaigns/big/claims", strings.Repeat(`[`, 10000)),
+		"a thousand headers":   "GET /v1/time HTTP/1.1\r\nHost: x\r\n" + strings.Repeat(longHeader, 1000) + "\r\n",
+		"a deep body":          request("big", strings.Repeat(`{"request_id":`, 2000)),
+		"a body of open lists": request("big", strings.Repeat(`[`, 10000)),
 	} {
 		c := dial(t, s)
 		_ = c.SetDeadline(time.Now().Add(20 * time.Second))
@@ -135,9 +135,16 @@ func TestOversized(t *testing.T) {
 	}
 }
 
-func request(method, path, body string) string {
-	return fmt.Sprintf("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		method, path, e2e.Token("u"), len(body), body)
+const longHeader = "X-Long-Header-Name: 0123456789012345678901234567890123456789\r\n"
+
+// post begins a claim on campaign; more headers, or the end of the head, follow.
+func post(campaign string) string {
+	return "POST /v1/campaigns/" + campaign + "/claims HTTP/1.1\r\nHost: x\r\n"
+}
+
+func request(campaign, body string) string {
+	return post(campaign) + "Authorization: Bearer " + e2e.Token("u") + "\r\nContent-Type: application/json\r\n" +
+		fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(body), body)
 }
 
 // TestListenersDoNotServeEachOther: a buyer's port knows no operator's route, and the other way round.

@@ -75,7 +75,8 @@ func TestManyClaimsOfOneUser(t *testing.T) {
 	}
 }
 
-// TestAnOrderEndsOnce lets payments and cancels of one order meet; whatever wins, the other is told, and no money is lost.
+// TestAnOrderEndsOnce lets payments and cancels of one order meet; whatever wins, the other is told, and no money is
+// lost.
 func TestAnOrderEndsOnce(t *testing.T) {
 	s := e2e.Start(t, e2e.Options{})
 	const rounds = 40
@@ -121,7 +122,8 @@ func TestACouponIsRedeemedOnce(t *testing.T) {
 	var key struct {
 		Key string `json:"key"`
 	}
-	s.Admin(t, "POST", "/v1/admin/api-keys", map[string]any{"role": "merchant", "name": "m", "merchant_id": "m1"}, 201).Into(t, &key)
+	merchant := map[string]any{"role": "merchant", "name": "m", "merchant_id": "m1"}
+	s.Admin(t, "POST", "/v1/admin/api-keys", merchant, 201).Into(t, &key)
 	s.Create(t, e2e.Coupons("coupon", 20, 1, nil))
 	for i := range 20 {
 		c := s.Claim(t, "coupon", fmt.Sprint("u", i), "r", 1)
