@@ -38,9 +38,15 @@ func golden(t *testing.T, path, got string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got != string(want) {
-		t.Errorf("%s differs; go test ./cmd/sluice -update writes it anew. Got:\n%s", path, got)
+	if got == string(want) {
+		return
 	}
+	a, b := strings.Split(got, "\n"), strings.Split(string(want), "\n")
+	at := 0
+	for at < min(len(a), len(b))-1 && a[at] == b[at] {
+		at++
+	}
+	t.Errorf("%s is old from line %d on: go test ./cmd/sluice -update writes it anew\n got %s\nwant %s", path, at+1, a[at], b[at])
 }
 
 func TestReference(t *testing.T) {

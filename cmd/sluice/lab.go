@@ -24,7 +24,7 @@ type labCmd struct {
 	Connections int     `default:"1024" placeholder:"N" help:"Keep-alive connections at most. Default: 1024."`
 	Seed        uint64  `placeholder:"N" help:"Seed of the schedule, to repeat a run. Default: random."`
 
-	URL      string `name:"url" placeholder:"URL" help:"A running server (its secrets as for serve). Default: one of its own."`
+	URL      string `name:"url" placeholder:"URL" help:"A running server, secrets as for serve. Default: its own."`
 	AdminURL string `name:"admin-url" placeholder:"URL" help:"Operators' listener of that server."`
 	HTML     string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
 }

@@ -32,7 +32,7 @@ type cli struct {
 	Key       keyCmd       `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
 	Events    eventsCmd    `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
 	Report    reportCmd    `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
-	Verify    verifyCmd    `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4: one does not hold."`
+	Verify    verifyCmd    `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 if one is off."`
 
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy the ledger, beside a running server."`
 	Migrate    migrateCmd    `cmd:"" group:"keep" help:"Bring the ledger's schema up to date; serve does so by itself."`

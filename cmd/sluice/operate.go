@@ -205,6 +205,12 @@ func (o *operator) refused(status int, raw []byte) error {
 		f.next = "the key of that server: SLUICE_ADMIN_KEY, or --data with its data folder"
 	case http.StatusForbidden:
 		f.next = "a key with the role that is named, from sluice key create"
+	case http.StatusNotFound:
+		if p.Code == "NOT_FOUND" {
+			f.next = "--admin-url with the operators' listener, if " + o.base + " is another"
+		} else if p.Code == "UNKNOWN_CAMPAIGN" {
+			f.next = "sluice campaign list"
+		}
 	case http.StatusServiceUnavailable:
 		f.code, f.next = exitUnreachable, "try again in a moment; curl "+o.base+"/readyz tells what it waits for"
 	default:

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -19,6 +20,11 @@ The verbs on a running server find it at {--admin-url} or {SLUICE_ADMIN_URL} (%s
 operator's key from {SLUICE_ADMIN_KEY}, or from the data folder ({--data} or {SLUICE_DATA}) where it is on the same
 machine.
 
+Flags of all of them:
+
+| | |
+|---|---|
+%s
 Exit codes: %s
 
 Shell completion: {sluice completion --help}.
@@ -28,8 +34,16 @@ Shell completion: {sluice completion --help}.
 func reference(k *kong.Kong) string {
 	var b strings.Builder
 	head := strings.NewReplacer("{{", "`{", "}}", "}`", "{", "`", "}", "`").Replace(referenceHead)
-	fmt.Fprintf(&b, head, defaultAdminURL, exitCodes)
-	for _, n := range k.Model.Leaves(true) {
+	leaves := k.Model.Leaves(true)
+	verify := leaves[slices.IndexFunc(leaves, func(n *kong.Node) bool { return n.Name == "verify" })]
+	var common strings.Builder
+	for _, f := range verify.Flags {
+		if slices.Contains(commonFlags, f.Name) {
+			row(&common, flagName(f), f.Help)
+		}
+	}
+	fmt.Fprintf(&b, head, defaultAdminURL, common.String(), exitCodes)
+	for _, n := range leaves {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n\n    %s\n", n.FullPath(), n.Help, "sluice "+n.Summary())
 		if n.Detail != "" {
 			b.WriteByte('\n')
@@ -42,38 +56,43 @@ func reference(k *kong.Kong) string {
 	return b.String()
 }
 
-// referenceRows lists the arguments and flags of one verb; those that every verb has are told at the top.
+// commonFlags are on every verb that talks to a running server, and are told at the top.
+var commonFlags = []string{"admin-url", "admin-ca", "timeout", "config", "data"}
+
+// referenceRows lists the arguments and flags of one verb.
 func referenceRows(b *strings.Builder, n *kong.Node) {
-	var rows [][2]string
+	settings := n.Name == "serve" || n.Name == "config" // their flags are the settings, which have a page of their own
+	talks := slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == "admin-ca" })
+	var rows strings.Builder
 	for _, p := range n.Positional {
-		rows = append(rows, [2]string{p.Summary(), p.Help})
+		row(&rows, p.Summary(), p.Help)
 	}
 	for _, f := range n.Flags {
-		if f.Hidden || f.Name == "help" {
-			continue
+		switch {
+		case f.Hidden, f.Name == "help", settings && f.Name != "config", talks && slices.Contains(commonFlags, f.Name):
+		default:
+			row(&rows, flagName(f), f.Help)
 		}
-		if n.Name == "serve" || n.Name == "config" {
-			if f.Name != "config" { // they are the settings, which have a page of their own
-				continue
-			}
-		}
-		name := "--" + f.Name
-		if f.Short != 0 {
-			name = fmt.Sprintf("-%c, %s", f.Short, name)
-		}
-		if !f.IsBool() {
-			name += "=" + f.FormatPlaceHolder()
-		}
-		rows = append(rows, [2]string{name, f.Help})
 	}
-	if len(rows) == 0 {
-		return
+	if rows.Len() > 0 {
+		b.WriteString("\n| | |\n|---|---|\n" + rows.String())
 	}
-	b.WriteString("\n| | |\n|---|---|\n")
-	for _, r := range rows {
-		fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(r[0], "|", `\|`), strings.ReplaceAll(r[1], "|", `\|`))
-	}
-	if n.Name == "serve" || n.Name == "config" {
+	if settings {
 		b.WriteString("\nEvery [setting](configuration.md) but the secrets is a flag too.\n")
 	}
+}
+
+func row(b *strings.Builder, name, help string) {
+	fmt.Fprintf(b, "| `%s` | %s |\n", strings.ReplaceAll(name, "|", `\|`), strings.ReplaceAll(help, "|", `\|`))
+}
+
+func flagName(f *kong.Flag) string {
+	name := "--" + f.Name
+	if f.Short != 0 {
+		name = fmt.Sprintf("-%c, %s", f.Short, name)
+	}
+	if !f.IsBool() {
+		name += "=" + f.FormatPlaceHolder()
+	}
+	return name
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/signal"
 	"syscall"
@@ -37,15 +38,22 @@ func (c *serveCmd) Run(a *app) error {
 		s, err = startServer(starting, cfg, serverOptions{log: a.err, progress: a.err, started: time.Now()})
 		started <- err
 	}()
+	var early os.Signal // one that came before the start was over: it may have come too late to abort it
 	for {
 		select {
 		case err := <-started:
-			if err != nil {
+			switch {
+			case err != nil && early != nil && errors.Is(err, context.Canceled):
+				return nil
+			case err != nil:
 				return err
+			case early != nil:
+				return s.stopOn(early, signals)
 			}
 			return s.run(signals)
 		case sig := <-signals:
 			if sig != syscall.SIGHUP {
+				early = sig
 				abort()
 			}
 		}
@@ -60,7 +68,7 @@ func (s *server) run(signals chan os.Signal) error {
 		select {
 		case err := <-s.failed:
 			s.log.Error("a listener has ended; stopping", "err", err)
-			ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shutdown.Grace)
+			ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shutdown.Delay+s.cfg.Shutdown.Grace)
 			defer cancel()
 			if e := s.stop(ctx); e != nil {
 				return e
@@ -73,15 +81,15 @@ func (s *server) run(signals chan os.Signal) error {
 				s.reload(true)
 				continue
 			}
-			s.log.Info("stopping", "signal", sig.String(), "grace", s.cfg.Shutdown.Grace.String())
-			return s.stopOn(signals)
+			return s.stopOn(sig, signals)
 		}
 	}
 }
 
-// stopOn stops in good order and hurries at the next signal.
-func (s *server) stopOn(signals chan os.Signal) error {
-	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shutdown.Grace)
+// stopOn stops in good order on a signal and hurries at the next one.
+func (s *server) stopOn(sig os.Signal, signals chan os.Signal) error {
+	s.log.Info("stopping", "signal", sig.String(), "grace", s.cfg.Shutdown.Grace.String())
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Shutdown.Delay+s.cfg.Shutdown.Grace)
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- s.stop(ctx) }()

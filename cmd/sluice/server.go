@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/metrics"
 )
 
-// listenerTimeout bounds how long the operators' listener takes to let go once everything else has stopped.
-const listenerTimeout = 3 * time.Second
+// undoTimeout bounds how long a start that failed waits for requests of operators.
+const undoTimeout = 3 * time.Second
 
 // server is a running Sluice. startServer gives one that answers; stop takes it down. Lab and demo run one inside
 // their own process.
@@ -68,7 +68,7 @@ func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*ser
 		s.checkListeners, s.openParts, s.listenAdmin, s.arm, s.startAgents, s.listenPublic,
 	} {
 		if err := step(ctx, o); err != nil {
-			hurry, cancel := context.WithTimeout(context.WithoutCancel(ctx), listenerTimeout)
+			hurry, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoTimeout)
 			defer cancel()
 			return nil, errors.Join(err, s.takeDown(hurry))
 		}
@@ -145,11 +145,7 @@ func (s *server) listenAdmin(context.Context, serverOptions) (err error) {
 	}
 	s.adminScheme = schemeOf(s.certs[1])
 	go s.serve("the operators' listener", s.admin.Serve, s.adminLn)
-	s.onStop("the operators' listener", func(context.Context) error {
-		ctx, cancel := context.WithTimeout(context.Background(), listenerTimeout)
-		defer cancel()
-		return s.admin.Shutdown(ctx)
-	})
+	s.onStop("the operators' listener", s.admin.Shutdown)
 	return nil
 }
 
@@ -210,6 +206,10 @@ func (s *server) serve(what string, run func(net.Listener) error, ln net.Listene
 func (s *server) stop(ctx context.Context) error {
 	s.ready.begin("stopping", "")
 	began := time.Now()
+	select {
+	case <-time.After(s.cfg.Shutdown.Delay):
+	case <-ctx.Done():
+	}
 	err := s.takeDown(ctx)
 	if err != nil {
 		s.log.Error("stopped, not in good order", "err", err)
@@ -223,7 +223,11 @@ func (s *server) takeDown(ctx context.Context) error {
 	var all error
 	for _, x := range slices.Backward(s.stops) {
 		s.ready.begin("stopping", x.what)
-		if err := x.stop(ctx); err != nil {
+		switch err := x.stop(ctx); {
+		case err == nil:
+		case ctx.Err() != nil && errors.Is(err, ctx.Err()):
+			s.log.Warn("requests under way were cut", "by", x.what)
+		default:
 			all = errors.Join(all, fmt.Errorf("stop %s: %w", x.what, err))
 		}
 	}

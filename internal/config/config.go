@@ -44,6 +44,7 @@ type Config struct {
 	SQLite      SQLite      `key:"sqlite"`
 	Limits      Limits      `key:"limits"`
 	Shutdown    struct {
+		Delay time.Duration `key:"delay" min:"0s" max:"5m" default:"0s"`
 		Grace time.Duration `key:"grace" min:"0s" max:"10m" default:"20s"`
 	} `key:"shutdown"`
 }

@@ -18,6 +18,8 @@ var meanings = map[string]string{
 		"folder.",
 	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. " +
 		"Refused ones hear BUSY.",
+	"shutdown.delay": "How long a stop goes on serving while /readyz says no already, so that a load balancer " +
+		"stops sending.",
 	"shutdown.grace": "How long a stop waits for requests under way before it cuts them.",
 	"tls.cert":       "PEM file with the certificate and its chain. Read again when it changes and on SIGHUP.",
 	"admin_tls.cert": "PEM file with the certificate and its chain. Read again when it changes and on SIGHUP.",
