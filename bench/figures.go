@@ -19,19 +19,22 @@ import (
 // canonical: 100,000 buyers, 10,000 units, everyone at once; beside the same crowd at a constant server.
 func canonical(ctx context.Context, b *bench) error {
 	var values, base samples
+	var m meter
 	for range b.runs {
 		r, err := b.sale(ctx, lab.Config{Buyers: b.of(100_000, 20_000), Stock: int64(b.of(10_000, 2000))})
 		if err != nil {
 			return err
 		}
 		values = append(values, r.Speed.AnsweredIn)
+		m.add(r)
 		c, err := b.constant(ctx, 200, lab.Config{Buyers: r.Setup.Buyers})
 		if err != nil {
 			return err
 		}
 		base = append(base, c.Speed.AnsweredIn)
+		m.addBase(c)
 	}
-	return b.record("canonical_answered_in", "s", values, "constant answer", base, atMost(2, "at most 2 s"), "")
+	return b.record("canonical_answered_in", "s", values, "constant answer", base, atMost(2, "at most 2 s"), m.costs(), "")
 }
 
 // sale runs one crowd on a fresh server.
@@ -82,6 +85,7 @@ func (b *bench) constant(ctx context.Context, size int, cfg lab.Config) (r lab.R
 // more with the same tokens; beside a constant answer of the same size.
 func refusals(ctx context.Context, b *bench) error {
 	var warm, cold, base samples
+	var m, fresh meter
 	for range b.runs {
 		err := func() error {
 			p, err := b.serve(ctx, "", 0)
@@ -107,6 +111,10 @@ func refusals(ctx context.Context, b *bench) error {
 			if err != nil {
 				return err
 			}
+			m.add(again)
+			fresh.add(first)
+			m.addBase(c)
+			fresh.addBase(c)
 			cold, warm, base = append(cold, first.Speed.ClaimsPerS), append(warm, again.Speed.ClaimsPerS),
 				append(base, c.Speed.ClaimsPerS)
 			return nil
@@ -116,9 +124,11 @@ func refusals(ctx context.Context, b *bench) error {
 		}
 	}
 	g := ratioAtLeast(0.8, "at least 0.8 of the constant answer")
-	err := b.record("refusals", "claims/s", warm, "constant answer", base, g, "tokens verified before")
+	err := b.record("refusals", "claims/s", warm, "constant answer", base, g, m.costs(),
+		"tokens verified before")
 	return errors.Join(err,
-		b.record("refusals_new_tokens", "claims/s", cold, "constant answer", base, g, "each token is new"))
+		b.record("refusals_new_tokens", "claims/s", cold, "constant answer", base, g, fresh.costs(),
+			"each token is new"))
 }
 
 // refusalSize asks once, as any client would, and gives the bytes of the answer's body.
@@ -143,12 +153,14 @@ func refusalSize(ctx context.Context, p *lab.Process, campaign string) (int, err
 // confirmed: stock for everyone; beside one transaction per claim on the same store.
 func confirmed(ctx context.Context, b *bench) error {
 	var values, base samples
+	var m meter
 	for range b.runs {
 		r, err := b.sale(ctx, lab.Config{Buyers: b.of(200_000, 40_000), Stock: 10_000_000})
 		if err != nil {
 			return err
 		}
 		values = append(values, r.Speed.ConfirmedPerS)
+		m.add(r)
 		one, err := b.oneTransactionEach(ctx)
 		if err != nil {
 			return err
@@ -158,7 +170,7 @@ func confirmed(ctx context.Context, b *bench) error {
 	g := goal{"at least 30,000/s, and 10 times the baseline", func(v, ratio float64) bool {
 		return v >= 30_000 && ratio >= 10
 	}}
-	return b.record("confirmed", "claims/s", values, "one transaction per claim", base, g, "")
+	return b.record("confirmed", "claims/s", values, "one transaction per claim", base, g, m.costs(), "")
 }
 
 // loaded: a server that restarts on 5 million claims; its memory; its speed, beside that of an empty campaign.
@@ -169,6 +181,7 @@ func loaded(ctx context.Context, b *bench) error {
 		return err
 	}
 	var speed, base, restart, bytes samples
+	var m meter
 	crowd := lab.Config{Buyers: b.of(200_000, 40_000), Stock: 10_000_000}
 	for range b.runs {
 		err := func() error {
@@ -186,6 +199,7 @@ func loaded(ctx context.Context, b *bench) error {
 				return err
 			}
 			base = append(base, r.Speed.ConfirmedPerS)
+			m.addBase(r)
 			empty.Stop()
 
 			began := time.Now()
@@ -207,6 +221,7 @@ func loaded(ctx context.Context, b *bench) error {
 			}
 			rows += r.Speed.Confirmed
 			speed = append(speed, r.Speed.ConfirmedPerS)
+			m.add(r)
 			return nil
 		}()
 		if err != nil {
@@ -216,10 +231,10 @@ func loaded(ctx context.Context, b *bench) error {
 	note := fmt.Sprintf("%d claims at the start", n)
 	quarter := ratioAtLeast(0.75, "at least 0.75 of the empty campaign")
 	return errors.Join(
-		b.record("confirmed_loaded", "claims/s", speed, "empty campaign", base, quarter, note),
-		b.record("memory_per_claim", "bytes", bytes, "none", nil, atMost(250, "at most 250 bytes"),
+		b.record("confirmed_loaded", "claims/s", speed, "empty campaign", base, quarter, m.costs(), note),
+		b.record("memory_per_claim", "bytes", bytes, "none", nil, atMost(250, "at most 250 bytes"), costs{},
 			"resident, right after the start"),
-		b.record("restart_loaded", "s", restart, "none", nil, atMost(15, "at most 15 s"), note),
+		b.record("restart_loaded", "s", restart, "none", nil, atMost(15, "at most 15 s"), costs{}, note),
 	)
 }
 
@@ -241,6 +256,7 @@ func residentBytes(pid int) (int64, error) {
 // latency: the canonical sale gives the peak; half of it, spread evenly, gives the p99.
 func latency(ctx context.Context, b *bench) error {
 	var p99, base samples
+	var m meter
 	var rate float64
 	for range b.runs {
 		peak, err := b.sale(ctx, lab.Config{Buyers: b.of(100_000, 20_000)})
@@ -255,12 +271,14 @@ func latency(ctx context.Context, b *bench) error {
 			return err
 		}
 		p99 = append(p99, r.Latency.All.P99)
+		m.add(r)
 		c, err := b.constant(ctx, 200, half)
 		if err != nil {
 			return err
 		}
 		base = append(base, c.Latency.All.P99)
+		m.addBase(c)
 	}
-	return b.record("p99_at_half_peak", "ms", p99, "constant answer", base, atMost(20, "at most 20 ms"),
+	return b.record("p99_at_half_peak", "ms", p99, "constant answer", base, atMost(20, "at most 20 ms"), m.costs(),
 		fmt.Sprintf("at %.0f claims/s", rate))
 }

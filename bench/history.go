@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sluice-sale/sluice/internal/lab"
 )
 
 // stamp says where and of what a figure was measured.
@@ -40,6 +42,33 @@ type line struct {
 	Target   string  `json:"target"`
 	Met      bool    `json:"met"`
 	Note     string  `json:"note,omitempty"`
+	costs
+}
+
+// costs are what stays comparable on a machine that is not quiet. Those of several runs are medians.
+type costs struct {
+	CPU     float64 `json:"cpu_us_per_claim,omitempty"`          // of the server
+	BaseCPU float64 `json:"baseline_cpu_us_per_claim,omitempty"` // of the baseline's server
+	Client  float64 `json:"client_cpu_us_per_claim,omitempty"`
+	Others  float64 `json:"others_cores,omitempty"` // used by other programs meanwhile: above 0.2 the figure is in doubt
+}
+
+// meter gathers the costs of a figure's runs.
+type meter struct{ cpu, base, client, others samples }
+
+func (m *meter) add(r lab.Result) {
+	m.cpu = append(m.cpu, r.Server.CPUPerClaim)
+	m.client = append(m.client, r.Client.CPU*1e6/float64(max(r.Setup.Claims, 1)))
+	m.others = append(m.others, r.Client.Others)
+}
+
+func (m *meter) addBase(r lab.Result) {
+	m.base = append(m.base, r.Server.CPUPerClaim)
+	m.others = append(m.others, r.Client.Others)
+}
+
+func (m *meter) costs() costs {
+	return costs{round3(m.cpu.median()), round3(m.base.median()), round3(m.client.median()), round3(m.others.median())}
 }
 
 func newStamp(ctx context.Context) stamp {
@@ -92,10 +121,12 @@ func ratioAtLeast(v float64, words string) goal {
 }
 
 // record prints the figure and appends it to the history.
-func (b *bench) record(figure, unit string, values samples, baseline string, base samples, g goal, note string) error {
+func (b *bench) record(figure, unit string, values samples, baseline string, base samples, g goal, c costs,
+	note string,
+) error {
 	l := line{stamp: b.stamp, Figure: figure, Value: round3(values.median()), Unit: unit, Min: round3(slices.Min(values)),
 		Max: round3(slices.Max(values)), Runs: len(values), Baseline: baseline, Base: round3(base.median()),
-		Target: g.words, Note: note}
+		Target: g.words, Note: note, costs: c}
 	l.Quick = b.quick
 	if l.Base != 0 {
 		l.Ratio = round3(l.Value / l.Base)
@@ -111,6 +142,10 @@ func (b *bench) record(figure, unit string, values samples, baseline string, bas
 		fmt.Fprintf(b.out, "  ratio %g to %s: %g", l.Ratio, baseline, l.Base)
 	}
 	fmt.Fprintf(b.out, "  %s: %s  %s\n", g.words, verdict, note)
+	if c.CPU > 0 {
+		fmt.Fprintf(b.out, "  %-24s CPU a claim: server %g µs, client %g µs, baseline's server %g µs;"+
+			" other programs %g cores\n", "", c.CPU, c.Client, c.BaseCPU, c.Others)
+	}
 	if b.history == "" {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 // The campaign that the ledger is filled with, and how.
 const (
 	filled    = "filled"
-	fillBatch = 8192
+	fillBatch = sqldb.MaxSettle
 	oneByOne  = 2 * time.Second // how long one transaction per claim is measured
 )
 
@@ -75,9 +75,9 @@ func openLedger(ctx context.Context, dir, id string) (*sqldb.DB, error) {
 	return db, nil
 }
 
-// filledFolder gives a data folder whose ledger holds at least n claims of one campaign, how many it holds, and the cursor
-// before the first of them in the list of claims. It is kept between runs, since filling it takes longer than measuring;
-// another schema makes another folder.
+// filledFolder gives a data folder whose ledger holds at least n claims of one campaign, how many it holds, and the
+// cursor before the first of them in the list of claims. It is kept between runs, since filling it takes longer than
+// measuring; another schema makes another folder.
 func (b *bench) filledFolder(ctx context.Context, n int) (dir string, rows, cursor int64, err error) {
 	hash := fnv.New32a()
 	schema, err := filepath.Glob(filepath.Join("internal", "sqldb", "migrations", "sqlite", "*.sql"))
