@@ -258,14 +258,15 @@ func latency(ctx context.Context, b *bench) error {
 	var p99, base samples
 	var m meter
 	var rate float64
+	stock := int64(b.of(10_000, 2000))
 	for range b.runs {
-		peak, err := b.sale(ctx, lab.Config{Buyers: b.of(100_000, 20_000)})
+		peak, err := b.sale(ctx, lab.Config{Buyers: b.of(100_000, 20_000), Stock: stock})
 		if err != nil {
 			return err
 		}
 		rate = peak.Speed.ClaimsPerS / 2
 		seconds := float64(b.of(5, 2))
-		half := lab.Config{Buyers: int(rate * seconds), Seconds: seconds, Shape: lab.ShapeFlat}
+		half := lab.Config{Buyers: int(rate * seconds), Stock: stock, Seconds: seconds, Shape: lab.ShapeFlat}
 		r, err := b.sale(ctx, half)
 		if err != nil {
 			return err
