@@ -17,8 +17,8 @@ Generated from the code: ''make golden'' writes it anew.
 What a claim can be answered, in order of precedence: where several apply, the first is given. The order is that of the
 funnel (''internal/gate/funnel.go''). A reason is the ''code'' of the answer.
 
-Columns: the check of the funnel that gives it; the HTTP status with ''api.decision_status'' set to ''body'' (the default)
-and to ''http''; what a client does next; the message in both languages.
+Columns: the check of the funnel that gives it; the HTTP status with ''api.decision_status'' set to ''body'' (the
+default) and to ''http''; what a client does next; the message in both languages.
 
 Answers marked *problem* are ''application/problem+json'', the others are decisions.
 
@@ -29,8 +29,8 @@ Answers marked *problem* are ''application/problem+json'', the others are decisi
 const codesHead = `
 ## Codes of problems
 
-The ''code'' of other ''application/problem+json'' answers, on both listeners. ''detail'' says in English what exactly is
-wrong; ''title'' is the sentence below, by ''Accept-Language''.
+The ''code'' of other ''application/problem+json'' answers, on both listeners. ''detail'' says in English what exactly
+is wrong; ''title'' is the sentence below, by ''Accept-Language''.
 
 | Code | en | zh-CN |
 |---|---|---|
@@ -56,7 +56,7 @@ var next = map[sluice.Reason]string{
 	sluice.ReasonQueued:           "ask for the outcome: `GET /v1/claims/{claim_id}?wait_ms=`",
 	sluice.ReasonConfirmed:        "pay the order, or use the coupon",
 	sluice.ReasonRequestIDReused:  "a new claim needs a new request id",
-	sluice.ReasonUnavailable:      "ask what became of it; send it again only where there is none, under the same request id",
+	sluice.ReasonUnavailable:      "ask what became of it; where there is none, the same request id again",
 }
 
 // TestReasonsReference writes docs/reference/reasons.md from the table of reasons, the funnel and the messages.
