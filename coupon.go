@@ -283,8 +283,9 @@ func NewCouponCode() string {
 	return string(raw[:])
 }
 
-// couponCheck is the ISO 7064 MOD 33,32 hybrid-style running check over base 32: it finds every single wrong symbol
-// and nearly every swap of two neighbours.
+// couponCheck is a running check over base 32 in the manner of ISO 7064's hybrid systems (MOD 33,32): it finds
+// every single wrong symbol, and all but one in 496 swaps of two different neighbours, counted over all states of
+// the check.
 func couponCheck(digits []byte) byte {
 	p := 32
 	for _, d := range digits {

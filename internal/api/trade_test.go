@@ -224,7 +224,8 @@ func sign(secret, stamp, body string) string {
 func TestNotificationSignatures(t *testing.T) {
 	x := newTrade(t)
 	id, _ := x.claim("goods", "alice")
-	body := fmt.Sprintf(`{"reference":"p1","order_id":%q,"amount_minor":9900,"currency":"CNY","status":"succeeded"}`, id.OrderID())
+	body := fmt.Sprintf(`{"reference":"p1","order_id":%q,"amount_minor":9900,"currency":"CNY","status":"succeeded"}`,
+		id.OrderID())
 	stamp := func(d time.Duration) string { return fmt.Sprint(x.now.Add(d).Unix()) }
 	good := func(d time.Duration, secret string) string {
 		return "t=" + stamp(d) + ",v1=" + sign(secret, stamp(d), body)
@@ -310,7 +311,8 @@ func TestNotificationsOnTheWire(t *testing.T) {
 	status, got = x.call("POST", "/v1/admin/orders/"+late.OrderID()+"/refund", "support", "{}")
 	x.want("a refund by support", status, got, http.StatusForbidden)
 	for range 2 {
-		status, got = x.call("POST", "/v1/admin/orders/"+late.OrderID()+"/refund", "ops", `{"extra_only":true,"reason":"late"}`)
+		status, got = x.call("POST", "/v1/admin/orders/"+late.OrderID()+"/refund", "ops",
+			`{"extra_only":true,"reason":"late"}`)
 		x.want("the refund", status, got, http.StatusOK, "refund_due", false, "state", "closed", "refunded_at",
 			"2026-06-18T12:00:00Z")
 	}

@@ -76,7 +76,8 @@ func (b *tradeTest) redeemOnce(t *testing.T) {
 	_, codes := b.claim(t, c, "u", 2)
 	use := func(op sluice.CouponOp, code, merchant, ref string, spend int64) (sluice.Redemption, error) {
 		return b.Coupons.UseCoupon(t.Context(), sluice.CouponUse{
-			Op: op, Code: code, Merchant: merchant, Reference: ref, SpendMinor: spend, At: tradeStart + sluice.Millis(b.n.Add(1)),
+			Op: op, Code: code, Merchant: merchant, Reference: ref, SpendMinor: spend,
+			At: tradeStart + sluice.Millis(b.n.Add(1)),
 		})
 	}
 	first, err := use(sluice.CouponRedeem, codes[0], "m1", "r1", 8800)
@@ -149,7 +150,8 @@ func (b *tradeTest) expire(t *testing.T) {
 	b.Settle(t, b.claimAt(c, "v", 1, tradeStart+5000))
 	use := func(op sluice.CouponOp, code string, at, until sluice.Millis) {
 		_, err := b.Coupons.UseCoupon(t.Context(), sluice.CouponUse{
-			Op: op, Code: code, Merchant: "m1", Reference: code, SpendMinor: 5000, At: tradeStart + at, LockedUntil: tradeStart + until,
+			Op: op, Code: code, Merchant: "m1", Reference: code, SpendMinor: 5000, At: tradeStart + at,
+			LockedUntil: tradeStart + until,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -28,7 +28,8 @@ type dueRow struct {
 // back with it. While the clock stands still nothing is due. It is idempotent; call it again while Sweep.Next is
 // not in the future.
 //
-// A campaign whose counters do not allow it is told to Config.Doubt and left out, so that it does not hold up the others.
+// A campaign whose counters do not allow it is told to Config.Doubt and left out, so that it does not hold up the
+// others.
 func (db *DB) CloseDue(ctx context.Context, now sluice.Millis, most int) (s sluice.Sweep, err error) {
 	var leaveOut [maxLeftOut]any
 	for i := range leaveOut {

@@ -109,11 +109,18 @@ func TestTenThousandOrdersDueAtOnce(t *testing.T) {
 	if n := pieces.Load(); n < orders/256 || inOneGo.Load() > 256 {
 		t.Errorf("%d pieces of up to %d", n, inOneGo.Load())
 	}
-	// Four claimers keep one claim waiting at every transaction: each transaction that closes a piece settles one as well.
+	// Four claimers keep one claim waiting at every transaction: each transaction that closes a piece settles one
+	// as well.
 	if total := claimed.Load(); total < pieces.Load()/2 {
 		t.Errorf("%d claims were settled while %d pieces were closed", total, pieces.Load())
 	}
-	c, err := db.Campaign(t.Context(), due.ID)
+	allBackOnce(t, db, permit, due.ID, orders)
+}
+
+// allBackOnce checks that every one of n orders gave its unit back, once.
+func allBackOnce(t *testing.T, db *sqldb.DB, permit *permitLog, campaign string, n int) {
+	t.Helper()
+	c, err := db.Campaign(t.Context(), campaign)
 	if err != nil || c.Stock.Held != 0 || c.Stock.Sold != 0 {
 		t.Fatalf("after the expiry: %+v %v", c.Stock, err)
 	}
@@ -121,31 +128,36 @@ func TestTenThousandOrdersDueAtOnce(t *testing.T) {
 	for _, op := range permit.released() {
 		back[op.Claim]++
 	}
-	if len(back) != orders || len(permit.released()) != orders {
+	if len(back) != n || len(permit.released()) != n {
 		t.Fatalf("%d claims gave back, in %d releases", len(back), len(permit.released()))
+	}
+}
+
+// failing makes the next commit fail: 1 means that it is refused, 2 that it is done and the answer is lost.
+func failing(fail *atomic.Int32, err error) func(string, func() error) error {
+	return func(step string, do func() error) error {
+		if step != sqldb.StepCommit {
+			return do()
+		}
+		switch fail.Swap(0) {
+		case 1:
+			return err
+		case 2:
+			if failed := do(); failed != nil {
+				return failed
+			}
+			return err
+		}
+		return do()
 	}
 }
 
 // TestCloseUnderFailedCommits gives a unit back once, whatever becomes of the commits that close its order.
 func TestCloseUnderFailedCommits(t *testing.T) {
 	errCommit := errors.New("the commit failed")
-	var fail atomic.Int32 // 0 works, 1 refused, 2 done but the answer is lost
+	var fail atomic.Int32
 	path := filepath.Join(t.TempDir(), "l.db")
-	db := openAt(t, sqldb.Config{Path: path, CacheMB: 8, Around: func(step sqldb.Step, do func() error) error {
-		if step != sqldb.StepCommit {
-			return do()
-		}
-		switch fail.Swap(0) {
-		case 1:
-			return errCommit
-		case 2:
-			if err := do(); err != nil {
-				return err
-			}
-			return errCommit
-		}
-		return do()
-	}})
+	db := openAt(t, sqldb.Config{Path: path, CacheMB: 8, Around: failing(&fail, errCommit)})
 	for _, way := range []struct {
 		name string
 		step func(id sluice.ClaimID) error
@@ -227,8 +239,8 @@ func (p *doubtfulPermit) inDoubt() []string {
 	return p.doubts
 }
 
-// TestABrokenCampaignHoldsUpNoOther plants wrong counters: the steps that they forbid are undone and told, the orders of
-// other campaigns close on time.
+// TestABrokenCampaignHoldsUpNoOther plants wrong counters: the steps that they forbid are undone and told, the
+// orders of other campaigns close on time.
 func TestABrokenCampaignHoldsUpNoOther(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "l.db")
 	var doubted atomic.Int64
@@ -282,7 +294,8 @@ func TestSearchesUseTheirIndexes(t *testing.T) {
 			"orders_due"},
 		{`SELECT 1 FROM coupons WHERE state IN ('issued', 'locked') AND valid_until_ms <= 9
 			AND (state = 'issued' OR locked_until_ms <= 9) ORDER BY valid_until_ms LIMIT 256`, "coupons_expiry"},
-		{`SELECT MIN(valid_until_ms) FROM coupons WHERE state IN ('issued', 'locked') AND valid_until_ms > 9`, "coupons_expiry"},
+		{`SELECT MIN(valid_until_ms) FROM coupons WHERE state IN ('issued', 'locked') AND valid_until_ms > 9`,
+			"coupons_expiry"},
 		{`SELECT 1 FROM payments o WHERE o.claim_id = x'00' AND +o.seq < 9 ORDER BY +o.seq DESC LIMIT 9`, "payments_claim"},
 		{`DELETE FROM funnel_buckets WHERE (campaign_no, start_ms, width_ms) IN
 			(SELECT b.campaign_no, b.start_ms, b.width_ms FROM campaigns c
