@@ -50,6 +50,12 @@ type Verifier interface {
 	Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
 }
 
+// Releases says when the first unpaid order of each campaign falls due; a campaign that is not in the answer has
+// none that is near.
+type Releases interface {
+	NextReleases(ctx context.Context, now sluice.Millis) (map[string]sluice.Millis, error)
+}
+
 // Noter writes an audit row for an act that changes nothing else in the ledger.
 type Noter interface {
 	Note(ctx context.Context, a sluice.Actor, action, object string, before, after any, now sluice.Millis) error
@@ -63,6 +69,7 @@ type CampaignsConfig struct {
 	Permits   Permits
 	Verifier  Verifier
 	Noter     Noter
+	Releases  Releases         // nil: views do not tell the next release
 	Now       func() time.Time // default time.Now
 	Log       *slog.Logger     // default: discard
 }
@@ -358,9 +365,16 @@ func (d *Campaigns) Views(ctx context.Context) ([]sluice.CampaignView, error) {
 	if err != nil {
 		return nil, err
 	}
+	var next map[string]sluice.Millis
+	if d.cfg.Releases != nil {
+		if next, err = d.cfg.Releases.NextReleases(ctx, d.now()); err != nil {
+			return nil, err
+		}
+	}
 	views := make([]sluice.CampaignView, len(all))
 	for i, c := range all {
 		views[i] = d.view(c)
+		views[i].NextReleaseAt = next[c.ID]
 	}
 	return views, nil
 }

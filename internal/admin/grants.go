@@ -19,7 +19,7 @@ type GrantsConfig struct {
 	Admitter Admitter
 	Noter    Noter
 	Now      func() time.Time // default time.Now
-	Window   int              // grants of a bulk under way at once: what one commit can carry; default 1024
+	Window   int              // grants of a bulk under way at once: what one commit can carry; default 4096
 }
 
 // Grants issues claims by hand, inside total and limit.
@@ -31,7 +31,7 @@ func NewGrants(cfg GrantsConfig) *Grants {
 		cfg.Now = time.Now
 	}
 	if cfg.Window == 0 {
-		cfg.Window = 1024
+		cfg.Window = 4096
 	}
 	return &Grants{cfg: cfg}
 }

@@ -102,7 +102,7 @@ func (s *stack) start() {
 	blocklist := admin.NewBlocklist(admin.BlocklistConfig{Ledger: s.db, Gate: s.gate, Now: s.clock.now})
 	must(blocklist.Load(ctx))
 	s.campaigns = admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: s, Permits: s.admission,
-		Verifier: s.db, Noter: s.db, Now: s.clock.now})
+		Verifier: s.db, Noter: s.db, Releases: s.db, Now: s.clock.now})
 	face, err := api.NewAdmin(api.AdminConfig{Now: s.clock.now}, api.AdminDeps{
 		Keys: keys, KeyDesk: keys, Shelf: s.campaigns, Campaigns: s.campaigns,
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),

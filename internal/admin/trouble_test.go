@@ -242,3 +242,34 @@ func TestPaymentsDownStopsTheClockOverARestart(t *testing.T) {
 		t.Errorf("expires %d, want %d: 30 minutes later", got, want)
 	}
 }
+
+func TestViewsTellTheNextRelease(t *testing.T) {
+	s := newStack(t)
+	for _, id := range []string{"spring", "summer", "autumn"} {
+		s.want(201, "POST", "/v1/admin/campaigns", goodsBody(id, 10))
+	}
+	at := sluice.MillisOf(s.clock.now())
+	s.claim("spring", "ann", "r")
+	s.clock.add(time.Minute)
+	s.claim("spring", "bob", "r")
+	s.claim("summer", "bob", "r")
+	want := map[string]sluice.Millis{"spring": at.Add(15 * time.Minute), "summer": at.Add(16 * time.Minute), "autumn": 0}
+	check := func(when string, want map[string]sluice.Millis) {
+		t.Helper()
+		views, err := s.campaigns.Views(context.Background())
+		if err != nil || len(views) != 3 {
+			t.Fatalf("%s: %v %v", when, views, err)
+		}
+		for _, v := range views {
+			if v.NextReleaseAt != want[v.ID] {
+				t.Errorf("%s: %s is released next at %d, want %d", when, v.ID, v.NextReleaseAt, want[v.ID])
+			}
+		}
+	}
+	check("two orders", want)
+	s.want(200, "PUT", "/v1/admin/switches/payments_down", object{"value": 1})
+	check("payments down", nil)
+	s.clock.add(time.Hour)
+	s.want(200, "DELETE", "/v1/admin/switches/payments_down", nil)
+	check("an hour later", map[string]sluice.Millis{"spring": want["spring"].Add(time.Hour), "summer": want["summer"].Add(time.Hour)})
+}

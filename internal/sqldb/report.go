@@ -111,3 +111,36 @@ func addClaims(t *sluice.Tallies, source sluice.Source, claims, units int64, fir
 	}
 	t.LastUnitAt = max(t.LastUnitAt, last)
 }
+
+// maxReleases bounds how many orders NextReleases looks at.
+const maxReleases = 10_000
+
+// NextReleases gives the wall time at which the first unpaid order of each campaign falls due, for those whose
+// first is among the next 10,000 of all; none while payments are down. It reads an index only, a few
+// milliseconds.
+func (db *DB) NextReleases(ctx context.Context, now sluice.Millis) (map[string]sluice.Millis, error) {
+	clock, err := db.readClock(ctx)
+	if err != nil || clock.Since != 0 {
+		return nil, err
+	}
+	rows, err := db.rdb.QueryContext(ctx, `SELECT c.id, d.due FROM (SELECT seq >> 32 AS no, MIN(due_ms) AS due FROM
+		(SELECT seq, due_ms FROM orders WHERE state = 'unpaid' ORDER BY due_ms LIMIT ?) GROUP BY 1) d
+		JOIN campaigns c ON c.no = d.no`, maxReleases)
+	if err != nil {
+		return nil, readFailed(err, "the next releases")
+	}
+	defer func() { _ = rows.Close() }()
+	next := map[string]sluice.Millis{}
+	for rows.Next() {
+		var id string
+		var due sluice.Millis
+		if err := rows.Scan(&id, &due); err != nil {
+			return nil, readFailed(err, "the next releases")
+		}
+		next[id] = clock.Wall(due, now)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, readFailed(err, "the next releases")
+	}
+	return next, nil
+}
