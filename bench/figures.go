@@ -67,7 +67,7 @@ func (b *bench) constant(ctx context.Context, size int, cfg lab.Config) (r lab.R
 		_ = child.Wait()
 	}()
 	for deadline := time.Now().Add(5 * time.Second); ; {
-		c, err := net.Dial("tcp", addr)
+		c, err := (&net.Dialer{}).DialContext(ctx, "tcp", addr)
 		if err == nil {
 			_ = c.Close()
 			break

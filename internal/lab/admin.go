@@ -106,8 +106,8 @@ type campaignBody struct {
 	LoadTest     bool        `json:"load_test"`
 }
 
-// The unpaid window is long enough that no unit comes back while a run lasts: the audit counts on it. People who look at
-// a listed campaign expect an ordinary one.
+// The unpaid window is long enough that no unit comes back while a run lasts: the audit counts on it. People who look
+// at a listed campaign expect an ordinary one.
 const (
 	unpaidWindow       = 24 * 3600
 	unpaidWindowListed = 900

@@ -175,6 +175,14 @@ func (f *fake) operators(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(r.URL.Path, "/verify"):
 		// A broken server calls itself right: the audit must not believe it.
 		fmt.Fprintf(w, `{"ok":true,"total":%d,"available":%d}`, f.total, max(0, f.left))
+	case r.URL.Path == "/metrics":
+		// Two campaigns' worth of labels, and one batch of four claims with a commit of 2 ms for every four claims.
+		b := f.n / 4
+		fmt.Fprintf(w, "# HELP sluice_batch_claims x\nsluice_batch_claims_bucket{le=\"+Inf\"} %d\n", b)
+		fmt.Fprintf(w, "sluice_batch_claims_sum %d\nsluice_batch_claims_count %d\n", b*4, b)
+		fmt.Fprintf(w, "sluice_commit_seconds_sum{a=\"x\"} %g\nsluice_commit_seconds_sum{a=\"y\"} %g\n",
+			float64(b)*0.001, float64(b)*0.001)
+		fmt.Fprintf(w, "sluice_commit_seconds_count %d\n", b)
 	case r.URL.Path == "/v1/admin/claims":
 		f.list(w, r)
 	default:

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -126,9 +127,11 @@ func (p *netPump) serve(ctx context.Context, i int) {
 		free = p.s.now()
 		if err != nil {
 			code := uint8(codeLost)
-			if ctx.Err() != nil {
+			var ne net.Error
+			switch {
+			case ctx.Err() != nil:
 				code = codeCut
-			} else if e, ok := err.(net.Error); ok && e.Timeout() {
+			case errors.As(err, &ne) && ne.Timeout():
 				code = codeTimeout
 			}
 			p.s.fail(k, code, free, p.t)

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"net"
 	"net/http/httptest"
+	"os"
 	"reflect"
+	"runtime"
 	"testing"
 	"time"
 
@@ -151,6 +153,34 @@ func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	}
 	if r.Client.WaitP99 < 100 || r.Client.LagP99 > 100 {
 		t.Errorf("the wait for a connection is not the client's lag: %+v", r.Client)
+	}
+}
+
+// What the run cost is measured where the server runs on this machine, and read from its own metrics.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, honest)
+	cfg := f.config()
+	cfg.PID = os.Getpid()
+	cfg.Buyers = 20_000
+	r := run(t, cfg)
+	if n := float64(r.Setup.Claims / 4); r.Server.Batches != n || r.Server.ClaimsABatch != 4 || r.Server.CommitMS != 2 {
+		t.Errorf("%v batches of %v, %v ms a commit", r.Server.Batches, r.Server.ClaimsABatch, r.Server.CommitMS)
+	}
+	if runtime.GOOS == "linux" && (r.Server.CPU <= 0 || r.Client.CPU <= 0 || r.Client.Share <= 0 || r.Client.Says == "") {
+		t.Errorf("server %+v, client %+v", r.Server, r.Client)
+	}
+}
+
+// A server without a ledger can be measured, with no verdict.
+func TestMeasure(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, honest)
+	r, err := lab.Measure(t.Context(), lab.Config{
+		URL: f.public, JWTSecret: "s", Campaign: "any", Buyers: 500, Seconds: 0.1, Connections: 8,
+	})
+	if err != nil || r.Latency.All.Count != 500 || r.Verdict.OK {
+		t.Errorf("%v, %+v", err, r)
 	}
 }
 
