@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice/internal/api"
@@ -33,6 +34,7 @@ type server struct {
 	publicLn     net.Listener
 	adminLn      net.Listener
 	public       *api.Public
+	publicNow    atomic.Pointer[api.Public] // public, for scrapes that come during the start
 	admin        *api.Admin
 	failed       chan error // a listener that ended by itself
 	stops        []stopper  // in the order of start
@@ -174,6 +176,7 @@ func (s *server) listenPublic(context.Context, serverOptions) (err error) {
 	if s.public, err = s.parts.newPublic(s); err != nil {
 		return err
 	}
+	s.publicNow.Store(s.public)
 	if s.publicLn, err = listen("listen", s.cfg.Listen); err != nil {
 		return err
 	}

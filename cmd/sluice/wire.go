@@ -59,7 +59,7 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 	if err := p.openGate(ctx, s); err != nil {
 		return nil, err
 	}
-	p.board = &board{gate: p.gate}
+	p.board = &board{gate: p.gate, logDecisions: s.cfg.DecisionLog.On}
 	p.openDesks(s)
 	s.metrics.Watch(p.sources(s))
 	return p, p.load(ctx)
@@ -110,14 +110,20 @@ func (p *parts) load(ctx context.Context) error {
 
 // board puts switches in force in all parts that heed them.
 type board struct {
-	gate     *gate.Gate
-	readOnly atomic.Bool
-	set      atomic.Pointer[[]sluice.SwitchSetting]
+	gate         *gate.Gate
+	logDecisions bool // the decision log's state where its switch is not set
+	readOnly     atomic.Bool
+	set          atomic.Pointer[[]sluice.SwitchSetting]
 }
 
 // SetSwitches takes over all settings at once.
 func (b *board) SetSwitches(all []sluice.SwitchSetting) {
-	b.gate.SetSwitches(all)
+	set := all
+	logging := func(s sluice.SwitchSetting) bool { return s.Set && s.Name == sluice.SwitchDecisionLog }
+	if b.logDecisions && !slices.ContainsFunc(all, logging) {
+		set = append(slices.Clone(all), sluice.SwitchSetting{Name: sluice.SwitchDecisionLog, Value: 1, Set: true})
+	}
+	b.gate.SetSwitches(set)
 	readOnly := false
 	for _, s := range all {
 		readOnly = readOnly || s.Set && s.Name == sluice.SwitchReadOnly && s.Campaign == "" && s.Value != 0
@@ -287,10 +293,24 @@ func (p *parts) sources(s *server) metrics.Sources {
 	return metrics.Sources{
 		Campaigns: func() []metrics.Campaign { return p.campaignMetrics(s) },
 		Waiting:   p.admission.Waiting,
-		LogDrops:  p.gate.DroppedLogLines,
-		Ready:     func() bool { return len(s.ready.list()) == 0 },
-		All:       func() [sluice.NumReasons]int64 { return p.gate.Tally().Totals().Reasons },
-		Switches:  func() []sluice.SwitchSetting { return *p.board.set.Load() },
+		Queues: func() []metrics.Length {
+			urgent, claims, background := p.ledger.Queued()
+			return []metrics.Length{
+				{Name: "urgent", N: int64(urgent)}, {Name: "claims", N: int64(claims)}, {Name: "background", N: int64(background)},
+			}
+		},
+		InFlight: func() (all []metrics.Length) {
+			if public := s.publicNow.Load(); public != nil {
+				for name, n := range public.InFlight() {
+					all = append(all, metrics.Length{Name: name, N: n})
+				}
+			}
+			return all
+		},
+		LogDrops: p.gate.DroppedLogLines,
+		Ready:    func() bool { return len(s.ready.list()) == 0 },
+		All:      func() [sluice.NumReasons]int64 { return p.gate.Tally().Totals().Reasons },
+		Switches: func() []sluice.SwitchSetting { return *p.board.set.Load() },
 	}
 }
 

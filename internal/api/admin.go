@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -166,6 +168,8 @@ func (a *Admin) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		id: id, addr: a.proxies.clientHTTP(r), lang: parseLang([]byte(r.Header.Get("Accept-Language"))),
 	}))
 	rec := &recorder{ResponseWriter: w}
+	began, pattern := a.cfg.Now(), ""
+	defer func() { a.access(r, rec, pattern, began) }()
 	defer func() {
 		cause := recover()
 		if cause == nil {
@@ -177,13 +181,14 @@ func (a *Admin) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		if rec.wrote {
 			panic(http.ErrAbortHandler) // cuts the connection: half an answer must not look like a whole one
 		}
-		a.writeProblem(w, r, newProblem(http.StatusInternalServerError, codeInternal, ""))
+		a.writeProblem(rec, r, newProblem(http.StatusInternalServerError, codeInternal, ""))
 	}()
 	if len(r.RequestURI) > maxURI {
-		a.writeProblem(w, r, newProblem(http.StatusRequestURITooLong, codeURITooLong, "at most 4096 bytes"))
+		a.writeProblem(rec, r, newProblem(http.StatusRequestURITooLong, codeURITooLong, "at most 4096 bytes"))
 		return
 	}
-	handler, pattern := a.mux.Handler(r)
+	var handler http.Handler
+	handler, pattern = a.mux.Handler(r)
 	if pattern == "" {
 		a.noRoute(rec, r, handler)
 		return
@@ -208,11 +213,15 @@ func (a *Admin) noRoute(w http.ResponseWriter, r *http.Request, own http.Handler
 // recorder notes whether an answer has begun.
 type recorder struct {
 	http.ResponseWriter
-	wrote bool
+	wrote  bool
+	status int // 0: nothing said, which is 200
 }
 
 func (r *recorder) WriteHeader(status int) {
 	r.wrote = true
+	if r.status == 0 {
+		r.status = status
+	}
 	r.ResponseWriter.WriteHeader(status)
 }
 
@@ -223,6 +232,23 @@ func (r *recorder) Write(b []byte) (int, error) {
 
 // Unwrap lets http.ResponseController through.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
+
+// access logs a call of an operator: one that changes something at info, the others at debug. The path is that of the
+// route, since a path as it came may have a coupon's code in it.
+func (a *Admin) access(r *http.Request, rec *recorder, pattern string, began time.Time) {
+	level := slog.LevelInfo
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.Contains(pattern, "/v1/admin/") {
+		level = slog.LevelDebug
+	}
+	if !a.cfg.Logger.Enabled(r.Context(), level) {
+		return
+	}
+	info := infoOf(r.Context())
+	_, path, _ := strings.Cut(pattern, " ")
+	a.cfg.Logger.Log(r.Context(), level, "operator's call", "method", r.Method, "route", path,
+		"status", cmp.Or(rec.status, http.StatusOK), "key", info.key.ID, "addr", info.addr.String(),
+		"took_ms", a.cfg.Now().Sub(began).Milliseconds(), "request_id", info.id)
+}
 
 // statusProbe is a ResponseWriter that keeps status and headers only.
 type statusProbe struct {

@@ -286,6 +286,14 @@ func (p *Public) shed(l lane, n int64) bool {
 	return l == laneList && p.inFlight[laneClaim].Load() > p.maxLane[laneClaim]/2
 }
 
+// InFlight counts the requests under way, by kind.
+func (p *Public) InFlight() map[string]int64 {
+	return map[string]int64{
+		"claims": p.inFlight[laneClaim].Load(), "results": p.inFlight[laneWait].Load(),
+		"lists": p.inFlight[laneList].Load(), "rest": p.inFlight[laneRest].Load(),
+	}
+}
+
 func (p *Public) noRoute(c *call, allow string) {
 	if allow == "" {
 		c.problem(newProblem(http.StatusNotFound, codeNotFound, "there is no such path"))

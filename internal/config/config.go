@@ -63,7 +63,7 @@ type JWT struct {
 	JWKSURL    string        `key:"jwks_url" kind:"url"`
 	Issuer     string        `key:"issuer"`
 	Audience   string        `key:"audience"`
-	Leeway     time.Duration `key:"leeway" min:"0s" max:"5m" default:"5s"`
+	Leeway     time.Duration `key:"leeway" min:"0s" max:"5m" default:"30s"`
 }
 
 // Payment is the payment side.
@@ -100,5 +100,4 @@ type Limits struct {
 	Connections int           `key:"connections" min:"16" max:"10000000" default:"200000"`
 	ReadTimeout time.Duration `key:"read_timeout" min:"100ms" max:"5m" default:"10s"`
 	IdleTimeout time.Duration `key:"idle_timeout" min:"1s" max:"1h" default:"2m"`
-	Import      Size          `key:"import" min:"1MB" max:"4GB" default:"256MB"`
 }

@@ -44,8 +44,8 @@ func TestDefaults(t *testing.T) {
 	if c.Admission != "memory" || c.Queue != "none" || c.Ledger != "sqlite" {
 		t.Errorf("engines: %q %q %q", c.Admission, c.Queue, c.Ledger)
 	}
-	if c.Limits.Body != 16<<10 || c.SQLite.Cache != 256<<20 || c.DecisionLog.MaxAge != 7*24*time.Hour {
-		t.Errorf("typed defaults: %v %v %v", c.Limits.Body, c.SQLite.Cache, c.DecisionLog.MaxAge)
+	if c.Limits.Connections != 200_000 || c.SQLite.Cache != 256<<20 || c.DecisionLog.MaxAge != 7*24*time.Hour {
+		t.Errorf("typed defaults: %v %v %v", c.Limits.Connections, c.SQLite.Cache, c.DecisionLog.MaxAge)
 	}
 }
 
@@ -139,9 +139,9 @@ func TestEveryFault(t *testing.T) {
 		{"decision_log.max_files", "1.5", "not a whole number"},
 		{"log.level", "loud", "one of debug, info, warn, error"},
 		{"sqlite.readers", "0", "below the least value, 1"},
-		{"limits.body", "2MB", "above the largest value, 1MB"},
-		{"limits.body", "-1KB", "not a size"},
-		{"limits.body", "9999999999GB", "not a size"},
+		{"sqlite.cache", "2MB", "below the least value, 8MB"},
+		{"sqlite.cache", "-1KB", "not a size"},
+		{"sqlite.cache", "9999999999GB", "not a size"},
 		{"shutdown.grace", "-1s", "below the least value, 0s"},
 	}
 	for _, tt := range tests {
@@ -192,7 +192,7 @@ func TestFaultsOfTheFile(t *testing.T) {
 // TestAllFaultsAtOnce mixes faults of every source: none hides another.
 func TestAllFaultsAtOnce(t *testing.T) {
 	faults := faultsOf(t, config.Sources{
-		File:     file(t, "log:\n  level: loud\nlimits:\n  boddy: 1KB\n"),
+		File:     file(t, "log:\n  level: loud\nlimits:\n  conections: 1\n"),
 		Environ:  []string{"SLUICE_LISTN=:80", "SLUICE_JWT_SECRET=short", "SLUICE_ADMIN_URL=http://x"},
 		Flags:    map[string]string{"capacity.rate": "-5", "ledger": "mysql://h/db"},
 		EnvKnown: []string{"SLUICE_ADMIN_URL"},
@@ -202,7 +202,7 @@ func TestAllFaultsAtOnce(t *testing.T) {
 		keys = append(keys, f.Key)
 	}
 	slices.Sort(keys)
-	want := []string{"SLUICE_LISTN", "capacity.rate", "jwt.secret", "ledger", "limits.boddy", "log.level"}
+	want := []string{"SLUICE_LISTN", "capacity.rate", "jwt.secret", "ledger", "limits.conections", "log.level"}
 	if !slices.Equal(keys, want) {
 		t.Errorf("faults of %v, want %v", keys, want)
 	}

@@ -28,7 +28,7 @@ var meanings = map[string]string{
 	"jwt.secret": "HS256 secrets. Several at once, for rotation. Unset, and no other key given: made and kept in " +
 		"the data folder.",
 	"jwt.public_keys": "PEM files with public keys (RS256, ES256, EdDSA).",
-	"jwt.key_file":    "A JWK set on disk; read again when it changes and on SIGHUP.",
+	"jwt.key_file":    "A JWK set or PEM keys on disk; read again when it changes.",
 	"jwt.jwks_url":    "A JWK set over HTTP(S), fetched again as keys rotate.",
 	"jwt.issuer":      "What the iss claim has to be; empty: anything.",
 	"jwt.audience":    "What the aud claim has to contain; empty: anything.",
@@ -52,5 +52,4 @@ var meanings = map[string]string{
 	"limits.connections":     "Connections to the public listener at once.",
 	"limits.read_timeout":    "How long a public request may take to arrive.",
 	"limits.idle_timeout":    "How long an idle connection is kept.",
-	"limits.import":          "The largest upload of grants or of an audience on the operators' listener.",
 }

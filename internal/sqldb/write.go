@@ -158,6 +158,14 @@ func (w *writer) stop() {
 	<-w.stopped
 }
 
+// Queued says how many writes wait in each lane: urgent ones, batches of claims, background work.
+func (db *DB) Queued() (urgent, claims, background int) {
+	db.w.mu.Lock()
+	defer db.w.mu.Unlock()
+	q := &db.w.queue
+	return len(q[laneUrgent]), len(q[laneClaims]), len(q[laneBackground])
+}
+
 // take removes the next transaction's work from the queues.
 func (w *writer) take(into []*op) (ops []*op, closing bool) {
 	w.mu.Lock()

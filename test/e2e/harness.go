@@ -1,6 +1,6 @@
-// Package e2e tests the built binary from outside: it is started, asked over HTTP and by its own command line, stopped
-// and killed. The harness builds it once, gives each server free ports and a folder of its own, and waits for events
-// with a deadline, never for a time.
+// Package e2e tests the built binary from outside: it is started, asked over HTTP and by its own command line,
+// stopped and killed. The harness builds it once, gives each server free ports and a folder of its own, and waits
+// for events with a deadline, never for a time.
 package e2e
 
 import (

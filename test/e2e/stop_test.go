@@ -14,8 +14,8 @@ import (
 	"github.com/sluice-sale/sluice/test/e2e"
 )
 
-// TestAStopLosesNothing stops a server under load: whatever was answered CONFIRMED is there afterwards, and no request
-// was cut off without an answer after it had been taken.
+// TestAStopLosesNothing stops a server under load: whatever was answered CONFIRMED is there afterwards, and no
+// request was cut off without an answer after it had been taken.
 func TestAStopLosesNothing(t *testing.T) {
 	s := e2e.Start(t, e2e.Options{})
 	s.Create(t, e2e.Goods("spring", 1_000_000, 1, nil))
@@ -60,8 +60,8 @@ func TestAStopLosesNothing(t *testing.T) {
 // askFor bounds the wait for something that a server does by itself.
 const askFor = 30 * time.Second
 
-// TestReadinessGoesBeforeTheListener: while a stop is delayed, /readyz says no and claims are still answered. The next
-// signal ends the delay and cuts what is under way.
+// TestReadinessGoesBeforeTheListener: while a stop is delayed, /readyz says no and claims are still answered. The
+// next signal ends the delay and cuts what is under way.
 func TestReadinessGoesBeforeTheListener(t *testing.T) {
 	s := e2e.Start(t, e2e.Options{Args: []string{"--shutdown-delay", "5m"}})
 	s.Create(t, e2e.Goods("spring", 5, 1, nil))
