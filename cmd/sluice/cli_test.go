@@ -46,7 +46,8 @@ func golden(t *testing.T, path, got string) {
 	for at < min(len(a), len(b))-1 && a[at] == b[at] {
 		at++
 	}
-	t.Errorf("%s is old from line %d on: go test ./cmd/sluice -update writes it anew\n got %s\nwant %s", path, at+1, a[at], b[at])
+	t.Errorf("%s is old from line %d on: go test ./cmd/sluice -update writes it anew\n got %s\nwant %s",
+		path, at+1, a[at], b[at])
 }
 
 func TestReference(t *testing.T) {

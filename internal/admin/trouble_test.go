@@ -271,5 +271,7 @@ func TestViewsTellTheNextRelease(t *testing.T) {
 	check("payments down", nil)
 	s.clock.add(time.Hour)
 	s.want(200, "DELETE", "/v1/admin/switches/payments_down", nil)
-	check("an hour later", map[string]sluice.Millis{"spring": want["spring"].Add(time.Hour), "summer": want["summer"].Add(time.Hour)})
+	check("an hour later", map[string]sluice.Millis{
+		"spring": want["spring"].Add(time.Hour), "summer": want["summer"].Add(time.Hour),
+	})
 }

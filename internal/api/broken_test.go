@@ -32,8 +32,8 @@ func signed(secret, body string, at time.Time) string {
 // everyPublicPort has ports that panic when they are used: what is broken must not reach them.
 func everyPublicPort() api.PublicDeps {
 	return api.PublicDeps{
-		Gate: &fakeGate{campaign: spring()}, Keys: keys(), Claims: struct{ api.Claims }{}, Campaigns: struct{ api.Campaigns }{},
-		Orders: struct{ api.Orders }{}, Coupons: struct{ api.Coupons }{},
+		Gate: &fakeGate{campaign: spring()}, Keys: keys(), Claims: struct{ api.Claims }{},
+		Campaigns: struct{ api.Campaigns }{}, Orders: struct{ api.Orders }{}, Coupons: struct{ api.Coupons }{},
 	}
 }
 
@@ -74,12 +74,14 @@ func TestBrokenBodiesOnEveryPublicRoute(t *testing.T) {
 	}
 }
 
-// FuzzQuery: whatever stands in the path, query and headers, the answer is one of the listener's own, in JSON, and no 500.
+// FuzzQuery: whatever stands in the path, query and headers, the answer is one of the listener's own, in JSON, and
+// no 500.
 func FuzzQuery(f *testing.F) {
 	for _, s := range []string{
 		"/v1/campaigns?limit=1&cursor=x", "/v1/claims/clm_1?wait_ms=-1", "/v1/campaigns/%00/claims?request_id=%ff", "/%2f%2f",
-		"//x//", "/v1/campaigns/spring/claims?request_id=r&request_id=s", "/v1/time#x", "*", "http://x/v1/time", "/v1/campaigns/..",
-		"/v1/campaigns?limit=%", "/v1/campaigns?&&==", "/v1/me/orders?limit=1e9", "/v1/me/coupons?cursor=" + strings.Repeat("9", 99),
+		"//x//", "/v1/campaigns/spring/claims?request_id=r&request_id=s", "/v1/time#x", "*", "http://x/v1/time",
+		"/v1/campaigns/..", "/v1/campaigns?limit=%", "/v1/campaigns?&&==", "/v1/me/orders?limit=1e9",
+		"/v1/me/coupons?cursor=" + strings.Repeat("9", 99),
 	} {
 		f.Add(s, "en")
 	}
@@ -91,7 +93,8 @@ func FuzzQuery(f *testing.F) {
 		if strings.ContainsAny(uri+header, "\r\n") || len(uri) > 3000 {
 			return
 		}
-		got := do(p, peer, "GET", uri, "", alice, "Accept-Language: "+header, "X-Forwarded-For: "+header, "X-Request-Id: "+header)
+		got := do(p, peer, "GET", uri, "", alice, "Accept-Language: "+header, "X-Forwarded-For: "+header,
+			"X-Request-Id: "+header)
 		if !json.Valid([]byte(got.body)) || !utf8.ValidString(got.body) || got.status == 500 {
 			t.Fatalf("%q: %d %q", uri, got.status, got.body)
 		}
@@ -103,8 +106,8 @@ func TestTLS(t *testing.T) {
 	own.StartTLS()
 	defer own.Close()
 	cert := own.TLS.Certificates[0]
-	_, addr := serve(t, api.PublicConfig{TLS: &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}},
-		api.PublicDeps{Gate: &fakeGate{}})
+	secure := &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12}
+	_, addr := serve(t, api.PublicConfig{TLS: secure}, api.PublicDeps{Gate: &fakeGate{}})
 	client := own.Client()
 	resp, err := client.Get("https://" + addr + "/v1/time")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/api"
 )
 
-// TestParametersAreRead holds that every parameter of a path reaches its handler, and that every list can be paged: huma
-// passes over fields of an embedded struct that is not exported, in silence.
+// TestParametersAreRead holds that every parameter of a path reaches its handler, and that every list can be
+// paged: huma passes over fields of an embedded struct that is not exported, in silence.
 func TestParametersAreRead(t *testing.T) {
 	admin, err := api.NewAdmin(api.AdminConfig{}, api.AdminDeps{
 		Keys:      tradeKeys{},

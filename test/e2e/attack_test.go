@@ -150,7 +150,9 @@ func request(campaign, body string) string {
 // TestListenersDoNotServeEachOther: a buyer's port knows no operator's route, and the other way round.
 func TestListenersDoNotServeEachOther(t *testing.T) {
 	s := e2e.Start(t, e2e.Options{})
-	for _, path := range []string{"/metrics", "/readyz", "/v1/admin/campaigns", "/debug/pprof/", "/openapi.json", "/docs"} {
+	for _, path := range []string{
+		"/metrics", "/readyz", "/v1/admin/campaigns", "/debug/pprof/", "/openapi.json", "/docs",
+	} {
 		if a := s.Ask(t, "GET", s.URL+path, e2e.AdminKey, nil); a.Status != 404 {
 			t.Errorf("public %s: %d", path, a.Status)
 		}
