@@ -137,6 +137,7 @@ func (p *parts) openLedger(ctx context.Context, s *server) (err error) {
 	p.ledger, err = sqldb.Open(ctx, sqldb.Config{
 		Path: ledgerPath(s.cfg), Log: s.log, CacheMB: int(s.cfg.SQLite.Cache >> 20), Readers: s.cfg.SQLite.Readers,
 		MaxWaiting: s.cfg.SQLite.Waiting,
+		Doubt:      func(campaign, note string) { p.freeze(s, campaign, note) },
 		OnBatch: func(b sqldb.BatchStats) {
 			s.metrics.Committed(metrics.Batch{Writes: b.Ops, Claims: b.Claims, Failed: b.Failed,
 				Commit: seconds(b.Commit), Transaction: seconds(b.Seconds)})
