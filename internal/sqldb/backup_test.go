@@ -15,6 +15,38 @@ import (
 	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
+// TestLogBeginsAnew settles many times what the write-ahead log may hold: the log must be begun again and again.
+func TestLogBeginsAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	db := openAt(t, sqldb.Config{Path: path, CacheMB: 8, LogPages: 64})
+	create(t, db, sluice.Campaign{ID: "g", Stock: sluice.Stock{Total: 1e6}, Goods: sluice.Goods{PriceMinor: 1}})
+	wal := func() int64 {
+		info, err := os.Stat(path + "-wal")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	settled := 0
+	for last, same := int64(0), 0; same < 100; settled++ {
+		if _, err := db.Settle(t.Context(), []sluice.Claim{goods("g", fmt.Sprint("u", settled), "1")}); err != nil {
+			t.Fatal(err)
+		}
+		if size := wal(); size != last {
+			last, same = size, 0
+		} else {
+			same++ // the log is being written over from its beginning
+		}
+		if settled > 200_000 {
+			t.Fatalf("the log has %d bytes and still grows", last)
+		}
+	}
+	v, err := db.Verify(t.Context(), "g", nil)
+	if err != nil || !v.OK || v.Held != int64(settled) {
+		t.Fatalf("%+v %v, want %d held", v, err, settled)
+	}
+}
+
 // TestBackupOfRunningLedger copies while claims are settled: the copy is of one moment, and a ledger of its own.
 func TestBackupOfRunningLedger(t *testing.T) {
 	dir := t.TempDir()

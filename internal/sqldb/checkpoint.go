@@ -10,22 +10,22 @@ import (
 
 // Bounds of the write-ahead log, in frames: one changed page of one transaction each.
 const (
-	// checkpointAt starts copying the log into the database. The more the log holds, the more changes of one page are
+	// defaultLogPages starts copying the log into the database. The more the log holds, the more changes of one page are
 	// copied once; the less it holds, the quicker the log is searched and the sooner a restart has read it.
-	checkpointAt = 65_536
-	// checkpointTail is what the writer itself may have to copy to begin the log anew: a few milliseconds.
-	checkpointTail = 1024
-	// checkpointAlways is where the writer copies whatever is left, since the log must not grow for ever.
-	checkpointAlways = 16 * checkpointAt
+	defaultLogPages = 65_536
+	// checkpointTail is the share of it that the writer itself may have to copy to begin the log anew: a few
+	// milliseconds.
+	checkpointTail = 64
+	// checkpointAlways times as much is where the writer copies whatever is left, since the log must not grow for ever.
+	checkpointAlways = 4
 	// checkpointPasses bounds the passes in a row over what came meanwhile.
 	checkpointPasses = 6
 )
 
-// checkpointLook is how often the log's length is looked at, and checkpointIdle how long the writer must have rested
-// for a short log to be copied as well.
 const (
-	checkpointLook = 50 * time.Millisecond
-	checkpointIdle = time.Second
+	checkpointLook  = 50 * time.Millisecond // how often the log's length is looked at
+	checkpointIdle  = time.Second           // how long the writer must have rested for a short log to be copied as well
+	checkpointRetry = 5 * time.Second       // after a failure, such as a full disk
 )
 
 // checkpointer moves the write-ahead log into the database on a connection of its own, while the writer goes on. The
@@ -64,7 +64,7 @@ func (c *checkpointer) run(ctx context.Context) {
 	ticker := time.NewTicker(checkpointLook)
 	defer ticker.Stop()
 	var seen int64
-	var since time.Time
+	var since, retry time.Time
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,8 +73,12 @@ func (c *checkpointer) run(ctx context.Context) {
 			if n := c.db.w.commits.Load(); n != seen {
 				seen, since = n, now
 			}
+			if now.Before(retry) {
+				continue
+			}
 			if err := c.look(ctx, now.Sub(since) >= checkpointIdle); err != nil && ctx.Err() == nil {
 				c.log.Warn("checkpoint failed", "err", err)
+				retry = now.Add(checkpointRetry)
 			}
 		}
 	}
@@ -82,19 +86,20 @@ func (c *checkpointer) run(ctx context.Context) {
 
 // look copies the log if it is long, or if the writer is idle.
 func (c *checkpointer) look(ctx context.Context, idle bool) error {
+	at := int64(c.db.cfg.LogPages)
 	w, err := checkpoint(ctx, c.pool, "NOOP")
-	if err != nil || w.frames == w.copied || w.frames < checkpointAt && !idle {
+	if err != nil || w.frames == w.copied || w.frames < at && !idle {
 		return err
 	}
 	for range checkpointPasses {
 		if w, err = checkpoint(ctx, c.pool, "PASSIVE"); err != nil {
 			return err
 		}
-		if w.left() <= checkpointTail {
+		if w.left() <= at/checkpointTail {
 			break
 		}
 	}
-	if w.frames < checkpointAt || w.left() > checkpointTail && w.frames < checkpointAlways {
+	if w.frames < at || w.left() > at/checkpointTail && w.frames < checkpointAlways*at {
 		return nil
 	}
 	var e error

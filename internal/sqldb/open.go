@@ -35,6 +35,7 @@ type Config struct {
 	Path       string       // of the SQLite file
 	Log        *slog.Logger // default: discard
 	CacheMB    int          // page cache of the writer; default 256
+	LogPages   int          // of the write-ahead log, after which it is moved into the database; default 65,536
 	Readers    int          // connections for reads; default 4
 	MaxWaiting int          // writes that may wait; more are refused with ErrUnavailable; default 65,536
 	OnBatch    func(BatchStats)
@@ -90,6 +91,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		cfg.Now = time.Now
 	}
 	cfg.CacheMB = orDefault(cfg.CacheMB, 256)
+	cfg.LogPages = orDefault(cfg.LogPages, defaultLogPages)
 	cfg.Readers = orDefault(cfg.Readers, 4)
 	cfg.MaxWaiting = orDefault(cfg.MaxWaiting, 65_536)
 	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
