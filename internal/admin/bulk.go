@@ -89,8 +89,8 @@ func (d *Grants) begin(
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err == nil && r.lines.full > maxLines+r.heading {
-			err = bodyFault("must be at most %d lines: the rest was not read", maxLines)
+		if err == nil && r.lines.full > d.cfg.MaxLines+r.heading {
+			err = bodyFault("must be at most %d lines: the rest was not read", d.cfg.MaxLines)
 		}
 		if err != nil {
 			return err

@@ -19,6 +19,7 @@ type GrantsConfig struct {
 	Admitter Admitter
 	Noter    Noter
 	Now      func() time.Time // default time.Now
+	MaxLines int64            // lines of a bulk; default 1,000,000
 	Window   int              // grants of a bulk under way at once: what one commit can carry; default 4096
 }
 
@@ -29,6 +30,9 @@ type Grants struct{ cfg GrantsConfig }
 func NewGrants(cfg GrantsConfig) *Grants {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.MaxLines == 0 {
+		cfg.MaxLines = maxLines
 	}
 	if cfg.Window == 0 {
 		cfg.Window = 4096

@@ -15,7 +15,7 @@ import (
 // Bounds of an upload.
 const (
 	maxLine  = 4096      // bytes of one line
-	maxLines = 1_000_000 // lines that carry something
+	maxLines = 1_000_000 // grants of one bulk
 )
 
 // errLongLine says that a line was longer than maxLine; the rest of it has been skipped.

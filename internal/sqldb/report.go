@@ -113,11 +113,10 @@ func addClaims(t *sluice.Tallies, source sluice.Source, claims, units int64, fir
 }
 
 // maxReleases bounds how many orders NextReleases looks at.
-const maxReleases = 10_000
+const maxReleases = 2000
 
 // NextReleases gives the wall time at which the first unpaid order of each campaign falls due, for those whose
-// first is among the next 10,000 of all; none while payments are down. It reads an index only, a few
-// milliseconds.
+// first is among the next 2,000 of all; none while payments are down. It takes a few milliseconds.
 func (db *DB) NextReleases(ctx context.Context, now sluice.Millis) (map[string]sluice.Millis, error) {
 	clock, err := db.readClock(ctx)
 	if err != nil || clock.Since != 0 {
