@@ -407,6 +407,37 @@ func TestNothingIsSmuggled(t *testing.T) {
 	}
 }
 
+// TestConnectionsAreKept: a crowd that looks at the page and then claims does both on one connection.
+func TestConnectionsAreKept(t *testing.T) {
+	_, addr := serve(t, api.PublicConfig{}, api.PublicDeps{Gate: &fakeGate{campaign: spring()}})
+	conn, err := net.Dial("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	br := bufio.NewReader(conn)
+	for _, text := range []string{
+		"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n",
+		"POST " + claims + " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n",
+		"POST " + claims + " HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Fatal(err)
+		}
+		res, err := http.ReadResponse(br, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, res.Body); err != nil || res.Close {
+			t.Errorf("%q: closed %v, %v", text, res.Close, err)
+		}
+	}
+}
+
 // TestSlowLoris: whoever dribbles a request is cut off after the read timeout, in headers and in the body, and an
 // idle connection after the idle timeout.
 func TestSlowLoris(t *testing.T) {

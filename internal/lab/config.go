@@ -130,8 +130,8 @@ func (c Config) check() error {
 	}
 	need(c.URL != "", "url", "is required")
 	need(c.AdminURL != "", "admin-url", "is required")
-	need(c.AdminKey != "", "admin-key", "is required")
-	need(c.JWTSecret != "", "jwt-secret", "is required")
+	need(c.AdminKey != "", "admin key", "is required (SLUICE_ADMIN_KEY)")
+	need(c.JWTSecret != "", "JWT secret", "is required (SLUICE_JWT_SECRET)")
 	need(c.Buyers >= 1 && c.Buyers <= MaxBuyers, "buyers", "must be 1 to 4,000,000")
 	need(c.Stock >= 1 && c.Stock <= sluice.MaxTotal, "stock", "must be 1 to 100,000,000")
 	need(c.Seconds > 0 && c.Seconds <= MaxSeconds, "seconds", "must be above 0 and at most 3600")

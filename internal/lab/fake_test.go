@@ -30,6 +30,7 @@ const (
 	generous       // ignores the limit: each user has a second claim under another request id
 	mute           // closes the connection instead of answering every seventh claim, after recording it
 	babble         // answers claims with what no client understands
+	closing        // ends the connection after each answer
 	release        // gives the unit of every tenth confirmed claim away again
 )
 
@@ -86,6 +87,9 @@ func (f *fake) config() lab.Config {
 }
 
 func (f *fake) serve(c *fasthttp.RequestCtx) {
+	if f.fault == closing {
+		c.SetConnectionClose()
+	}
 	if c.IsGet() {
 		f.mu.Lock()
 		f.pages++

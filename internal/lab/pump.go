@@ -139,13 +139,20 @@ func (p *netPump) serve(ctx context.Context, i int) {
 			p.s.finish(k, ans, free, p.t)
 		}
 		if err != nil || ans.close {
-			_ = p.conns[i].Close()
-			if c, err := p.dial(ctx); err == nil {
-				p.conns[i] = c
-				br.Reset(c)
-			}
+			_ = p.again(ctx, i, br) // where it fails, the next attempt says so
 		}
 	}
+}
+
+// again connects anew in place of connection i.
+func (p *netPump) again(ctx context.Context, i int, br *bufio.Reader) error {
+	_ = p.conns[i].Close()
+	c, err := p.dial(ctx)
+	if err == nil {
+		p.conns[i] = c
+		br.Reset(c)
+	}
+	return err
 }
 
 // visit is one attempt: the page where wanted, then the claim.
@@ -156,6 +163,11 @@ func (p *netPump) visit(ctx context.Context, i int, br *bufio.Reader, k int) (an
 			return a, err
 		}
 		p.s.records[k].paged = p.s.now()
+		if a.close {
+			if err := p.again(ctx, i, br); err != nil {
+				return a, err
+			}
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return answer{}, err

@@ -40,6 +40,7 @@ type conn struct {
 	free  uint32 // since when it is idle, µs after the opening
 	since uint32 // when the request under way was sent
 	up    bool   // connected
+	gen   int32  // how often it was dialled: an event of a descriptor before this one is not its own
 }
 
 const (
@@ -126,11 +127,12 @@ func (l *loop) dial(i int) error {
 		return err
 	}
 	c.fd, c.in, c.out, c.up = fd, c.in[:0], nil, false
+	c.gen++
 	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
 	if err := unix.Connect(fd, l.sa); err != nil && !errors.Is(err, unix.EINPROGRESS) {
 		return err
 	}
-	return unix.EpollCtl(l.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: connEvents, Fd: int32(i)})
+	return unix.EpollCtl(l.ep, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: connEvents, Fd: int32(i), Pad: c.gen})
 }
 
 // run works through the schedule. It returns when every attempt of its share is finished, or when ctx ends.
@@ -158,7 +160,7 @@ func (l *loop) run(ctx context.Context) {
 		}
 		for _, e := range events[:max(n, 0)] {
 			if e.Fd != timerEvent {
-				l.handle(int(e.Fd), e.Events)
+				l.handle(int(e.Fd), e.Pad, e.Events)
 			}
 		}
 	}
@@ -223,16 +225,16 @@ func (l *loop) write(i int, b []byte) {
 	}
 }
 
-// handle carries on with connection i after an event.
-func (l *loop) handle(i int, ev uint32) {
+// handle carries on with connection i after an event. Each step may have replaced the connection.
+func (l *loop) handle(i int, gen int32, ev uint32) {
 	c := &l.conns[i]
-	if ev&unix.EPOLLOUT != 0 && len(c.out) > 0 {
+	if c.gen == gen && ev&unix.EPOLLOUT != 0 && len(c.out) > 0 {
 		l.write(i, c.out)
 	}
-	if ev&unix.EPOLLIN != 0 {
+	if c.gen == gen && ev&unix.EPOLLIN != 0 {
 		l.read(i)
 	}
-	if ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.fd >= 0 {
+	if c.gen == gen && c.fd >= 0 && ev&(unix.EPOLLRDHUP|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 		l.lose(i, codeLost)
 	}
 }
@@ -278,9 +280,16 @@ func (l *loop) read(i int) {
 func (l *loop) answered(i int, a answer) {
 	c := &l.conns[i]
 	l.now = l.s.now()
-	if c.page && a.status == 200 && !a.close {
+	if c.page && a.status == 200 {
 		c.page, c.since, c.in = false, l.now, c.in[:0]
 		l.s.records[c.at].paged = l.now
+		if a.close {
+			l.shut(c)
+			if l.dial(i) != nil {
+				l.lose(i, codeLost)
+				return
+			}
+		}
 		l.write(i, l.s.crowd.request(l.s.crowd.arrivals[c.at].buyer))
 		return
 	}

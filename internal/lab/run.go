@@ -198,14 +198,14 @@ func (s *shift) judgeClient(c *cost, took float64) {
 	case k.Busiest >= busyLoop:
 		k.Limit = true
 		k.Says = fmt.Sprintf("the client was the limit: an event loop used %.0f%% of a processor", k.Busiest*100)
+	case k.Others >= othersShare*float64(runtime.NumCPU()):
+		k.Says = fmt.Sprintf("the machine was not quiet: other programs used %.2f processors", k.Others)
 	case k.LagP99 >= lateMS && !k.MachineFull:
 		k.Limit = true
 		k.Says = fmt.Sprintf("the client was the limit: 1%% of its requests left over %.0f ms late with a connection free",
 			k.LagP99)
 	case k.MachineFull:
 		k.Says = fmt.Sprintf("the machine was full: the client took %.0f%% of the CPU that both used", k.Share*100)
-	case k.Others >= othersShare*float64(runtime.NumCPU()):
-		k.Says = fmt.Sprintf("the machine was not quiet: other programs used %.2f processors", k.Others)
 	default:
 		k.Says = fmt.Sprintf("the client was not the limit: its busiest event loop used %.0f%% of a processor", k.Busiest*100)
 	}

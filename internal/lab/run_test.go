@@ -130,6 +130,18 @@ func TestRuns(t *testing.T) {
 	}
 }
 
+// A server, or a proxy, that ends the connection after each answer is still measured: page, claim and all.
+func TestConnectionsThatEnd(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, closing)
+	cfg := f.config()
+	cfg.Page, cfg.Buyers = true, 500
+	r := run(t, cfg)
+	if !r.Verdict.OK || r.Speed.Confirmed != 100 || r.Verdict.NoAnswer != 0 || r.Latency.All.Count != int64(r.Setup.Claims) {
+		t.Errorf("verdict %+v, speed %+v", r.Verdict, r.Speed)
+	}
+}
+
 // The same seed draws the same crowd, and a latency counts from the schedule: with one connection and a server that
 // takes 2 ms, the last of 100 buyers waits for the 99 before.
 func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
