@@ -107,7 +107,7 @@ func (a *app) input(path string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the input: %w", err)
 		}
-		defer f.Close()
+		defer func() { _ = f.Close() }()
 		in = f
 	}
 	raw, err := io.ReadAll(io.LimitReader(in, maxInput+1))

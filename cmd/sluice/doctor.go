@@ -47,8 +47,8 @@ func (c *doctorCmd) Run(a *app) error {
 	if err != nil {
 		all = append(all, finding{"configuration", "bad", err.Error(), "mend the settings named"})
 	} else {
-		all = append(all, finding{"configuration", "ok", "every setting is within its bounds", ""})
-		all = append(all, checkFolder(cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
+		all = append(all, finding{"configuration", "ok", "every setting is within its bounds", ""},
+			checkFolder(cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
 		all = append(all, checkSecrets(cfg)...)
 	}
 	all = append(all, checkFiles(), checkClock(time.Now()), c.checkServer(a), checkVersion())

@@ -136,11 +136,9 @@ func (e *editor) coupon(t *sluice.CouponTerms) {
 }
 
 func sameTerms(a, b *sluice.CouponTerms) bool {
-	x, y := *a, *b
-	x.MerchantIDs, y.MerchantIDs = nil, nil
-	return slices.Equal(a.MerchantIDs, b.MerchantIDs) && x.Type == y.Type && x.Value == y.Value &&
-		x.MinSpendMinor == y.MinSpendMinor && x.Currency == y.Currency && x.MaxDiscountMinor == y.MaxDiscountMinor &&
-		x.ValidDays == y.ValidDays && x.ValidFrom == y.ValidFrom && x.ValidUntil == y.ValidUntil
+	return slices.Equal(a.MerchantIDs, b.MerchantIDs) && a.Type == b.Type && a.Value == b.Value &&
+		a.MinSpendMinor == b.MinSpendMinor && a.Currency == b.Currency && a.MaxDiscountMinor == b.MaxDiscountMinor &&
+		a.ValidDays == b.ValidDays && a.ValidFrom == b.ValidFrom && a.ValidUntil == b.ValidUntil
 }
 
 // guards are the settings of the gate: they may change at any time, since they promise nothing.

@@ -183,7 +183,7 @@ func checkFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot be read: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if st, err := f.Stat(); err != nil || st.IsDir() {
 		return fmt.Errorf("is no file: %s", path)
 	}

@@ -48,8 +48,8 @@ func TestStoreHold(t *testing.T) {
 		<-call.Entered()
 		synctest.Wait()
 		select {
-		case <-done:
-			t.Fatal("a held step went on")
+		case err := <-done:
+			t.Fatalf("a held step went on: %v", err)
 		default:
 		}
 		call.Release()

@@ -34,7 +34,6 @@ type admitter struct {
 	known    map[sluice.ClaimID]sluice.Decision
 	soldOut  atomic.Bool
 	admitted atomic.Int64
-	last     atomic.Pointer[sluice.Claim]
 }
 
 func (a *admitter) Admit(_ context.Context, c sluice.Claim) sluice.Decision {

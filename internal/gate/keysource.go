@@ -156,7 +156,7 @@ func (s *keySource) readFile() error {
 	if err != nil {
 		return fmt.Errorf("gate: key file: %w: %w", err, sluice.ErrInvalid)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	raw, err := readBounded(f)
 	if err != nil || bytes.Equal(raw, s.fileRaw) {
 		return err

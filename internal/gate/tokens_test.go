@@ -107,8 +107,10 @@ func TestTokenClaims(t *testing.T) {
 func TestTokenWithoutExpiry(t *testing.T) {
 	g := identifier(t, gate.TokenConfig{Secrets: [][]byte{secret}, AllowNoExpiry: true})
 	token := hs256.sign(t, jwt.MapClaims{"sub": "alice"})
-	if refused(t, g, token) || refused(t, g, token) {
-		t.Error("a token without exp is refused though it is allowed")
+	for range 2 { // verified, then from the cache
+		if refused(t, g, token) {
+			t.Error("a token without exp is refused though it is allowed")
+		}
 	}
 }
 

@@ -314,6 +314,9 @@ func TestSearchesUseTheirIndexes(t *testing.T) {
 			}
 			plan = append(plan, detail)
 		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
 		_ = rows.Close()
 		if got := strings.Join(plan, "; "); !strings.Contains(got, tc.uses) || strings.Contains(got, "SCAN o ;") {
 			t.Errorf("%s\nplan: %s\nwant %s", tc.query, got, tc.uses)

@@ -106,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	_, _ = sqlite.Fdatasync(true)
 	db := &DB{cfg: cfg, log: cfg.Log, lock: lock}
 	if err := db.start(ctx); err != nil {
-		db.stop()
+		_ = db.stop() // what went wrong first is what counts
 		return nil, err
 	}
 	return db, nil

@@ -72,14 +72,15 @@ func (t *tx) setSwitch(s sluice.SwitchSetting, a sluice.Actor) (before sluice.Sw
 	if before.Set {
 		was = switchState{before.Value, before.Reason}
 	}
-	if s.Set {
+	switch {
+	case s.Set:
 		_, err = t.exec(`INSERT INTO switches (name, campaign, value, reason, author, at_ms) VALUES (?, ?, ?, ?, ?, ?)
 			ON CONFLICT (name, campaign) DO UPDATE SET value = excluded.value, reason = excluded.reason,
 			author = excluded.author, at_ms = excluded.at_ms`, s.Name, s.Campaign, s.Value, s.Reason, s.Author, s.At)
-	} else if before.Set {
+	case before.Set:
 		action, is = "switch.cleared", nil
 		_, err = t.exec(`DELETE FROM switches WHERE name = ? AND campaign = ?`, s.Name, s.Campaign)
-	} else {
+	default:
 		return before, nil
 	}
 	if err == nil && s.Name == sluice.SwitchPaymentsDown {

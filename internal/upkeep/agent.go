@@ -144,8 +144,7 @@ func (a *agent) end(s sluice.Sweep, err error) time.Duration {
 // pause says how long to wait after a piece. A clock that jumps only moves the fast road: the sure one goes by
 // intervals.
 func (a *agent) pause(s sluice.Sweep, err error) time.Duration {
-	switch {
-	case err != nil || s.Stopped || s.Next == 0:
+	if err != nil || s.Stopped || s.Next == 0 {
 		return a.cfg.Every
 	}
 	left := time.Duration(s.Next-sluice.MillisOf(a.cfg.Now())) * time.Millisecond
