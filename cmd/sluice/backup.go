@@ -73,6 +73,7 @@ func (c *migrateCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	keepPrivate()
 	db, err := sqldb.Open(a.ctx, sqldb.Config{Path: ledgerPath(cfg)})
 	if err != nil {
 		return notOpened(cfg.Data, err)

@@ -21,3 +21,6 @@ func freeBytes(dir string) (uint64, bool) {
 	}
 	return s.Bavail * uint64(s.Bsize), true
 }
+
+// keepPrivate makes what this process creates readable by its own user only: coupon codes are in the ledger.
+func keepPrivate() { syscall.Umask(0o077) }

@@ -28,6 +28,7 @@ func (c *serveCmd) Run(a *app) error {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 	a.stop() // the verbs' own handling of signals
+	keepPrivate()
 
 	starting, abort := context.WithCancel(context.Background())
 	defer abort()

@@ -12,7 +12,7 @@ import (
 )
 
 // cliVariables are the environment variables of the CLI that are no settings of the server.
-var cliVariables = []string{"SLUICE_CONFIG", "SLUICE_ADMIN_URL", "SLUICE_URL"}
+var cliVariables = []string{"SLUICE_CONFIG", "SLUICE_ADMIN_URL"}
 
 // settingFlags makes one flag for each setting, so that the struct in internal/config stays the only list of them. A
 // flag that is not given stays nil.

@@ -24,6 +24,9 @@ func TestServeStopsAndStartsAgain(t *testing.T) {
 			t.Errorf("%s is left: the ledger was not closed", left)
 		}
 	}
+	if st, err := os.Stat(filepath.Join(s.Data, "sluice.db")); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("the ledger: %v, %v", st.Mode(), err)
+	}
 	s.Restart(t)
 	if log := s.Log(); !strings.Contains(log, `"msg":"ready"`) || strings.Contains(log, "secrets made") {
 		t.Errorf("the log of the second start:\n%s", log)

@@ -47,6 +47,11 @@ func TestAStopLosesNothing(t *testing.T) {
 	if v.Held < count.Load() {
 		t.Errorf("%d units are held, and %d were confirmed", v.Held, count.Load())
 	}
+	var report struct{ Decisions map[string]int64 }
+	s.Admin(t, "GET", "/v1/admin/campaigns/spring/report", nil, 200).Into(t, &report)
+	if n := report.Decisions["CONFIRMED"]; n != v.Held {
+		t.Errorf("the funnel has %d confirmed claims, and there are %d", n, v.Held)
+	}
 	confirmed.Range(func(user, id any) bool {
 		c := s.Claim(t, "spring", user.(string), "r", 1)
 		if c.ClaimID != id || !c.Replayed {
