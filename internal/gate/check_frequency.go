@@ -7,6 +7,7 @@ import (
 )
 
 // checkFrequency bounds the claims a second of one user, then of one device, on one campaign. Addresses do not count.
+// Users and devices are hashed with seeds of their own, so that a device named like a user is not taken for them.
 func (g *Gate) checkFrequency(w *walk) bool {
 	e := w.entry
 	if e.pace.interval == 0 {
@@ -14,7 +15,7 @@ func (g *Gate) checkFrequency(w *walk) bool {
 	}
 	wait, ok := g.limiter.take(mix(w.token.hash, e.salt), e.pace, w.mono)
 	if ok && w.device != "" {
-		wait, ok = g.limiter.take(mix(maphash.String(g.seed, w.device), e.deviceSalt), e.pace, w.mono)
+		wait, ok = g.limiter.take(mix(maphash.String(g.seed, w.device), e.salt), e.pace, w.mono)
 	}
 	if ok {
 		return false

@@ -12,15 +12,14 @@ import (
 // entry is a campaign as the funnel needs it. It is never changed: whatever changes makes a new one, which shares the
 // bucket and the tally of the old one.
 type entry struct {
-	campaign   *sluice.Campaign
-	closed     bool // by the campaign's own switch
-	pace       pace
-	salt       uint64 // of the campaign's users in the limiter
-	deviceSalt uint64 // of its devices
-	bucket     *bucket
-	required   []requirement
-	audience   *audience // nil until one was uploaded
-	tally      *campaignTally
+	campaign *sluice.Campaign
+	closed   bool // by the campaign's own switch
+	pace     pace
+	salt     uint64 // sets the campaign's users and devices apart from others' in the limiter
+	bucket   *bucket
+	required []requirement
+	audience *audience // nil until one was uploaded
+	tally    *campaignTally
 }
 
 // PutCampaign takes over a campaign, new or changed. Claims see it at once. The campaign's slices and maps must not be
@@ -81,10 +80,9 @@ func (g *Gate) newEntry(c *sluice.Campaign, old *entry) *entry {
 		tally: g.tally.of(c.ID, c.StartsAt),
 	}
 	if old != nil {
-		e.salt, e.deviceSalt, e.bucket = old.salt, old.deviceSalt, old.bucket
+		e.salt, e.bucket = old.salt, old.bucket
 	} else {
 		e.salt = maphash.String(g.seed, c.ID)
-		e.deviceSalt = mix(e.salt, 1)
 		e.bucket = new(bucket)
 	}
 	e.bucket.setRate(s.maxRate(c))

@@ -190,6 +190,9 @@ func TestAlgorithmConfusion(t *testing.T) {
 		"none":                      forge(jwt.SigningMethodNone, jwt.UnsafeAllowNoneSignatureType),
 		"none in capitals":          header(t, s["HS256"].sign(t, good()), `{"alg":"NONE"}`),
 		"no alg":                    header(t, s["HS256"].sign(t, good()), `{"typ":"JWT"}`),
+		"another alg under the MAC": resigned(t, `{"alg":"RS256"}`, good()),
+		"none under the MAC":        resigned(t, `{"alg":"none"}`, good()),
+		"HS512 under the MAC":       resigned(t, `{"alg":"HS512"}`, good()),
 		"crit":                      resigned(t, `{"alg":"HS256","crit":["b64"],"b64":false}`, good()),
 	} {
 		if !refused(t, g, token) {
