@@ -173,6 +173,7 @@ func TestAudience(t *testing.T) {
 	r.claim(t, r.request(t, "stranger"), sluice.ReasonConfirmed)
 	r.SetAudience("spring", nil)
 	r.claim(t, r.request(t, "stranger"), sluice.ReasonNotEligible)
+	r.SetAudience("spring", []sluice.UserKey{sluice.UserKeyOf("stranger")})
 	r.DropCampaign("spring")
 	r.PutCampaign(c)
 	r.claim(t, r.request(t, "stranger"), sluice.ReasonNotEligible)
