@@ -22,16 +22,17 @@ import (
 type fault int
 
 const (
-	honest   fault = iota
-	oversell       // sells five units too many
-	lose           // forgets the row of every tenth confirmed claim
-	double         // a second click under the same request id is a second claim
-	fickle         // says SOLD_OUT to whoever asks again
-	generous       // ignores the limit: each user has a second claim under another request id
-	mute           // closes the connection instead of answering every seventh claim, after recording it
-	babble         // answers claims with what no client understands
-	closing        // ends the connection after each answer
-	release        // gives the unit of every tenth confirmed claim away again
+	honest    fault = iota
+	oversell        // sells five units too many
+	lose            // forgets the row of every tenth confirmed claim
+	double          // a second click under the same request id is a second claim
+	fickle          // says SOLD_OUT to whoever asks again
+	generous        // ignores the limit: each user has a second claim under another request id
+	mute            // closes the connection instead of answering every seventh claim, after recording it
+	gibberish       // answers all of them so
+	babble          // answers half of the claims with what no client understands
+	closing         // ends the connection after each answer
+	release         // gives the unit of every tenth confirmed claim away again
 )
 
 // fake speaks as much of the API as the lab uses, from memory.
@@ -124,7 +125,7 @@ func (f *fake) claim(c *fasthttp.RequestCtx, user, rid string, q int64) {
 		fmt.Fprintf(c, `{"code":"CONFIRMED","claim_id":"%s","replayed":true}`, f.rows[row].ID)
 		return
 	}
-	if f.fault == babble {
+	if f.fault == babble && f.n%2 == 0 || f.fault == gibberish {
 		c.Error("<html>teapot</html>", 418)
 		return
 	}

@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/sluice-sale/sluice"
 )
 
 // The client says that it was the limit from these on.
@@ -47,6 +49,10 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	verdict, err := audit(ctx, ops, s, campaign)
 	if err != nil {
 		return Result{}, fmt.Errorf("lab: the audit: %w", err)
+	}
+	if verdict.NoAnswer == int64(len(s.records)) {
+		return Result{}, fmt.Errorf("lab: nobody got an answer that the lab understands, such as %q: %w", s.samples.list,
+			sluice.ErrUnavailable)
 	}
 	r := Result{
 		Started: started.UTC(), Setup: newSetup(cfg, campaign, len(s.records)), Verdict: verdict, Funnel: s.funnel(),

@@ -247,6 +247,12 @@ func TestUnusable(t *testing.T) {
 			t.Error("a wrong key is no error")
 		}
 	})
+	t.Run("no answer is understood", func(t *testing.T) {
+		t.Parallel()
+		if _, err := lab.Run(t.Context(), newFake(t, gibberish).config()); !errors.Is(err, sluice.ErrUnavailable) {
+			t.Errorf("gave %v", err)
+		}
+	})
 	t.Run("nobody listens for buyers", func(t *testing.T) {
 		t.Parallel()
 		cfg := f.config()
