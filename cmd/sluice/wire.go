@@ -194,10 +194,9 @@ func (p *parts) arm(ctx context.Context, progress func(campaign string, rows, of
 		return err
 	}
 	for _, c := range all {
-		if c.Eligibility.Audience {
-			if _, err := p.audience.Load(ctx, c.ID); err != nil {
-				return err
-			}
+		// Also where none is asked for yet: an edit may ask for the audience that was uploaded before.
+		if _, err := p.audience.Load(ctx, c.ID); err != nil {
+			return err
 		}
 	}
 	p.gate.PutCampaigns(all)
