@@ -137,7 +137,8 @@ func TestConnectionsThatEnd(t *testing.T) {
 	cfg := f.config()
 	cfg.Page, cfg.Buyers = true, 500
 	r := run(t, cfg)
-	if !r.Verdict.OK || r.Speed.Confirmed != 100 || r.Verdict.NoAnswer != 0 || r.Latency.All.Count != int64(r.Setup.Claims) {
+	n := int64(r.Setup.Claims)
+	if !r.Verdict.OK || r.Speed.Confirmed != 100 || r.Verdict.NoAnswer != 0 || r.Latency.All.Count != n {
 		t.Errorf("verdict %+v, speed %+v", r.Verdict, r.Speed)
 	}
 }
