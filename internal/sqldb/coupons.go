@@ -78,6 +78,8 @@ func (t *tx) stepCoupon(was couponRow, is sluice.Coupon, e sluice.Effects) error
 
 // couponNote is what events and the audit log say of a coupon. The code is not in it: it is money to whoever reads it.
 type couponNote struct {
+	ClaimID       string             `json:"claim_id"`
+	UserID        string             `json:"user_id"`
 	N             int                `json:"n"`
 	State         sluice.CouponState `json:"state"`
 	MerchantID    string             `json:"merchant_id,omitempty"`
@@ -90,7 +92,7 @@ type couponNote struct {
 }
 
 func couponEvent(c sluice.Coupon) couponNote {
-	n := couponNote{N: c.N, State: c.State, LiveUnits: c.LiveUnits, LimitUnits: c.LimitUnits}
+	n := couponNote{ClaimID: c.ID.String(), UserID: c.User, N: c.N, State: c.State, LiveUnits: c.LiveUnits, LimitUnits: c.LimitUnits}
 	switch c.State {
 	case sluice.CouponLocked:
 		n.MerchantID, n.Reference, n.LockedUntil = c.LockBy, c.LockRef, c.LockedUntil

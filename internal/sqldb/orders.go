@@ -216,6 +216,8 @@ func (t *tx) auditOrder(now sluice.Millis, by sluice.Actor, action string, was, 
 
 // orderNote is what events and the audit log say of an order.
 type orderNote struct {
+	ClaimID     string             `json:"claim_id,omitempty"`
+	UserID      string             `json:"user_id,omitempty"`
 	State       sluice.OrderState  `json:"state"`
 	CloseReason sluice.CloseReason `json:"close_reason,omitempty"`
 	Quantity    int                `json:"quantity"`
@@ -228,8 +230,8 @@ type orderNote struct {
 }
 
 func orderEvent(o sluice.Order) orderNote {
-	return orderNote{State: o.State, CloseReason: o.CloseReason, Quantity: o.Quantity,
-		AmountMinor: o.AmountMinor, Currency: o.Currency, RefundDue: o.RefundDue,
+	return orderNote{ClaimID: o.ID.String(), UserID: o.User, State: o.State, CloseReason: o.CloseReason,
+		Quantity: o.Quantity, AmountMinor: o.AmountMinor, Currency: o.Currency, RefundDue: o.RefundDue,
 		LiveUnits: o.LiveUnits, LimitUnits: o.LimitUnits}
 }
 
