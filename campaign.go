@@ -48,7 +48,8 @@ const (
 	MaxTitle        = 200 // bytes
 	MaxURL          = 2048
 	MaxPriceMinor   = 1_000_000_000_000
-	MaxWindowSec    = 366 * 24 * 3600
+	MaxWindowSec    = 366 * 24 * 3600       // of an unpaid order
+	MaxCampaignSec  = 100 * 366 * 24 * 3600 // from start to end
 	MaxMerchants    = 1000
 )
 

@@ -97,7 +97,7 @@ func (d *Campaigns) now() sluice.Millis { return sluice.MillisOf(d.cfg.Now()) }
 // ErrConflict: the id is in use.
 func (d *Campaigns) Create(ctx context.Context, s sluice.CampaignSpec, a sluice.Actor) (sluice.CampaignView, error) {
 	now := d.now()
-	if err := Validate(&s, now); err != nil {
+	if err := Validate(&s); err != nil {
 		return sluice.CampaignView{}, err
 	}
 	d.mu.Lock()

@@ -15,7 +15,7 @@ func Edit(c sluice.Campaign, p *sluice.CampaignPatch, now sluice.Millis) (sluice
 			"somebody else has changed the campaign since you read it: read it again")
 	}
 	var f faults
-	e := editor{faults: &f, c: c, now: now, started: c.Control != sluice.ControlDraft && now >= c.StartsAt,
+	e := editor{faults: &f, c: c, started: c.Control != sluice.ControlDraft && now >= c.StartsAt,
 		ended: c.Control == sluice.ControlEnded || c.Control != sluice.ControlDraft && now >= c.EndsAt}
 	e.shown(p)
 	e.window(p)
@@ -33,7 +33,6 @@ func Edit(c sluice.Campaign, p *sluice.CampaignPatch, now sluice.Millis) (sluice
 type editor struct {
 	*faults
 	c              sluice.Campaign
-	now            sluice.Millis
 	started, ended bool
 }
 
@@ -72,7 +71,7 @@ func (e *editor) shown(p *sluice.CampaignPatch) {
 func (e *editor) window(p *sluice.CampaignPatch) {
 	moved := set(e, "starts_at", &e.c.StartsAt, p.StartsAt, !e.started && !e.ended)
 	if set(e, "ends_at", &e.c.EndsAt, p.EndsAt, !e.ended) || moved {
-		e.faults.window(e.c.StartsAt, e.c.EndsAt, e.now)
+		e.faults.window(e.c.StartsAt, e.c.EndsAt)
 	}
 }
 

@@ -89,9 +89,8 @@ func TestEveryFieldOfACampaignHasItsBounds(t *testing.T) {
 		{"limit too high", func(s *spec) { s.PerUserLimit = 10_001 }, []string{"per_user_limit: 10000"}},
 		{"no window", func(s *spec) { s.StartsAt, s.EndsAt = 0, 0 }, []string{"starts_at: required", "ends_at: required"}},
 		{"window backwards", func(s *spec) { s.EndsAt = s.StartsAt }, []string{"ends_at: after starts_at"}},
-		{"window over", func(s *spec) { s.StartsAt, s.EndsAt = now-2, now }, []string{"ends_at: future"}},
 		{"window running", func(s *spec) { s.StartsAt = now - 2 }, nil},
-		{"window too long", func(s *spec) { s.EndsAt = s.StartsAt.Add(367 * 24 * time.Hour) }, []string{"ends_at: at most"}},
+		{"window too long", func(s *spec) { s.EndsAt = s.StartsAt.Add(101 * 366 * 24 * time.Hour) }, []string{"ends_at: at most"}},
 		{"year 10000", func(s *spec) { s.EndsAt = math.MaxInt64 }, []string{"ends_at: before 10000"}},
 		{"no kind", func(s *spec) { s.Kind = "" }, []string{"kind: goods or coupon"}},
 		{"no goods", func(s *spec) { s.Goods = nil }, []string{"goods: required"}},
@@ -120,7 +119,7 @@ func TestEveryFieldOfACampaignHasItsBounds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := goodsSpec()
 			c.change(s)
-			wantFaults(t, admin.Validate(s, now), c.want...)
+			wantFaults(t, admin.Validate(s), c.want...)
 		})
 	}
 }
@@ -159,7 +158,7 @@ func TestEveryFieldOfACouponHasItsBounds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := couponSpec()
 			c.change(s.Coupon)
-			wantFaults(t, admin.Validate(s, now), c.want...)
+			wantFaults(t, admin.Validate(s), c.want...)
 		})
 	}
 }
@@ -191,7 +190,6 @@ func TestWhatMayStillChange(t *testing.T) {
 		{"start of an old draft", draft, over, patch{StartsAt: ptr(over + 1), EndsAt: ptr(over + 2)}, nil},
 		{"end later while live", before, live, patch{EndsAt: ptr(over)}, nil},
 		{"end earlier while live", before, live, patch{EndsAt: ptr(live + 1)}, nil},
-		{"end in the past", before, live, patch{EndsAt: ptr(live)}, []string{"ends_at: future"}},
 		{"end after the end", before, over, patch{EndsAt: ptr(over.Add(time.Hour))}, []string{"ends_at: has ended: clone"}},
 		{"limit down before", before, now, patch{PerUserLimit: ptr(int64(1))}, nil},
 		{"limit down while live", before, live, patch{PerUserLimit: ptr(int64(1))}, []string{"per_user_limit: raised"}},
