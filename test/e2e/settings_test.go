@@ -62,9 +62,11 @@ log: {format: text}
 	s := e2e.Start(t, e2e.Options{Args: []string{"--config", config}, Env: []string{"SLUICE_JWT_SECRET="}})
 	s.Create(t, e2e.Goods("spring", 1, 1, nil))
 	soon := time.Now().Add(time.Hour).Unix()
-	good := signed(t, private, map[string]any{"sub": "alice", "exp": soon, "iss": "https://login.example", "aud": "sluice"})
-	other := signed(t, private, map[string]any{"sub": "bob", "exp": soon, "iss": "https://login.example", "aud": "sluice"})
-	wrong := signed(t, private, map[string]any{"sub": "alice", "exp": soon, "iss": "https://elsewhere.example"})
+	token := func(user, issuer string) string {
+		return signed(t, private, map[string]any{"sub": user, "exp": soon, "iss": issuer, "aud": "sluice"})
+	}
+	good, other := token("alice", "https://login.example"), token("bob", "https://login.example")
+	wrong := token("alice", "https://elsewhere.example")
 	claims := s.URL + "/v1/campaigns/spring/claims"
 	var won e2e.Claim
 	s.Admin(t, "POST", "/v1/admin/blocklist", map[string]any{"scope": "address", "value": "203.0.113.9"}, 201)
