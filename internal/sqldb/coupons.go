@@ -92,7 +92,8 @@ type couponNote struct {
 }
 
 func couponEvent(c sluice.Coupon) couponNote {
-	n := couponNote{ClaimID: c.ID.String(), UserID: c.User, N: c.N, State: c.State, LiveUnits: c.LiveUnits, LimitUnits: c.LimitUnits}
+	n := couponNote{ClaimID: c.ID.String(), UserID: c.User, N: c.N, State: c.State,
+		LiveUnits: c.LiveUnits, LimitUnits: c.LimitUnits}
 	switch c.State {
 	case sluice.CouponLocked:
 		n.MerchantID, n.Reference, n.LockedUntil = c.LockBy, c.LockRef, c.LockedUntil
