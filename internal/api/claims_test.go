@@ -263,6 +263,10 @@ func TestResultsAreTheOwnersOnly(t *testing.T) {
 	ledger := &fakeClaims{}
 	r := record("alice", "r1", sluice.ClaimConfirmed)
 	ledger.put(r)
+	// Two users may share a key, if hardly ever: whose claim it is, the row says.
+	shared := record("alice", "r9", sluice.ClaimConfirmed)
+	shared.User = "mallory"
+	ledger.put(shared)
 	p := public(t, api.PublicConfig{}, api.PublicDeps{Gate: &fakeGate{}, Claims: ledger})
 	bob := "Authorization: Bearer buyer-bob"
 	for _, tt := range []struct {
@@ -274,6 +278,8 @@ func TestResultsAreTheOwnersOnly(t *testing.T) {
 		{"other", "/v1/claims/" + r.ID.String(), bob, 404, `"NOT_FOUND"`},
 		{"nobody", "/v1/claims/" + r.ID.String(), "X-None: 1", 401, `"UNAUTHENTICATED"`},
 		{"bad token", "/v1/claims/" + r.ID.String(), "Authorization: Bearer x", 401, `"UNAUTHENTICATED"`},
+		{"of the same key", "/v1/claims/" + shared.ID.String(), alice, 404, `"NOT_FOUND"`},
+		{"of the same key by request id", claims + "?request_id=r9", alice, 200, `{"items":[]}`},
 		{"order id", "/v1/claims/" + r.ID.OrderID(), alice, 404, `"NOT_FOUND"`},
 		{"made up", "/v1/claims/clm_1", alice, 404, `"NOT_FOUND"`},
 		{"wait too long", "/v1/claims/" + r.ID.String() + "?wait_ms=30001", alice, 422, `"wait_ms"`},

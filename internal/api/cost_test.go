@@ -51,7 +51,7 @@ func TestRefusalAllocatesNothing(t *testing.T) {
 		ctx.Response.Reset()
 		p.Handle(ctx)
 	})
-	if got != 0 {
+	if got != 0 && !raceDetector {
 		t.Errorf("a sold-out refusal allocates %v times", got)
 	}
 	if ctx.Response.StatusCode() != 200 || len(ctx.Response.Body()) == 0 {

@@ -235,16 +235,8 @@ func (p *Public) finish(c *call) {
 	p.calls.Put(c)
 }
 
-// chunked is what fasthttp gives for the length of a chunked body; a request without a body has -2 or 0.
-const chunked = -1
-
 func (p *Public) answer(c *call) {
 	ctx := c.ctx
-	if ctx.Request.Header.ContentLength() == chunked {
-		// A chunked body may have come with a Content-Length that a proxy in front believed instead. Nothing that follows
-		// on this connection is read, so that nothing can be smuggled.
-		ctx.SetConnectionClose()
-	}
 	if len(ctx.Request.Header.RequestURI()) > maxURI {
 		c.problem(newProblem(http.StatusRequestURITooLong, codeURITooLong, "at most 4096 bytes"))
 		return
