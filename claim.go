@@ -168,5 +168,6 @@ type ClaimRecord struct {
 	State      ClaimState
 	Code       Reason // ReasonConfirmed, or why it was rejected
 	OrderState OrderState
+	Closed     CloseReason // of a closed order
 	Coupon     CouponState
 }

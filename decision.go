@@ -10,11 +10,12 @@ type Decision struct {
 	ID           ClaimID
 	Kind         Kind
 	Quantity     int
-	CouponCodes  []string  // coupons: one a unit
-	StartsInMS   int64     // with ReasonNotStarted
-	RetryAfterMS int64     // with ReasonBusy, ReasonTooFrequent
-	Reference    string    // with ReasonBlocked: what support can look up
-	Claims       []ClaimID // with ReasonLimitReached: the user's live claims of the campaign or its limit group
+	CouponCodes  []string    // coupons: one a unit
+	Closed       CloseReason // with ClaimReleased: how the order ended
+	StartsInMS   int64       // with ReasonNotStarted
+	RetryAfterMS int64       // with ReasonBusy, ReasonTooFrequent
+	Reference    string      // with ReasonBlocked: what support can look up
+	Claims       []ClaimID   // with ReasonLimitReached: the user's live claims of the campaign or its limit group
 }
 
 // Refuse makes a Decision that only has a reason.

@@ -39,9 +39,12 @@ type Publisher interface {
 	Publish(ctx context.Context, c sluice.Campaign) error
 }
 
-// Permits says what admission knows of a campaign, from memory. ok is false where it is not armed.
+// Permits says what admission knows of a campaign.
 type Permits interface {
+	// Permit answers from memory. ok is false where the campaign is not armed.
 	Permit(campaign string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool)
+	// ReadBack builds the permit anew from the ledger and returns once it is known; claims are BUSY meanwhile.
+	ReadBack(ctx context.Context, campaign string) error
 }
 
 // Verifier recomputes a campaign from rows. permit is called while no transaction is under way; nil where there
@@ -327,14 +330,19 @@ func specOf(c *sluice.Campaign) sluice.CampaignSpec {
 	return s
 }
 
-// Preheat puts a campaign in force ahead of its start and verifies its permit against the rows of the ledger. It
-// is idempotent.
+// Preheat puts a campaign in force ahead of its start and verifies its permit against the rows of the ledger; a permit
+// that is wrong is read back and verified again. It is idempotent.
 func (d *Campaigns) Preheat(ctx context.Context, id string, a sluice.Actor) (sluice.Preheat, error) {
 	began := d.now()
 	if err := d.publishAgain(ctx, id); err != nil {
 		return sluice.Preheat{}, err
 	}
 	v, err := d.Verify(ctx, id)
+	if err == nil && !v.OK {
+		if err = d.cfg.Permits.ReadBack(ctx, id); err == nil {
+			v, err = d.Verify(ctx, id)
+		}
+	}
 	if err != nil {
 		return sluice.Preheat{}, err
 	}

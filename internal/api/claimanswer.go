@@ -15,6 +15,7 @@ type claimAnswer struct {
 	ClaimID      string   `json:"claim_id,omitempty" doc:"Where a claim came to be"`
 	CampaignID   string   `json:"campaign_id"`
 	State        string   `json:"state,omitempty" enum:"queued,confirmed,rejected,released" doc:"Of the claim now"`
+	CloseReason  string   `json:"close_reason,omitempty" enum:"expired,cancelled" doc:"With released: how the order ended"`
 	Quantity     int      `json:"quantity,omitempty" minimum:"1"`
 	OrderID      string   `json:"order_id,omitempty" doc:"Goods: what to pay"`
 	CouponCode   string   `json:"coupon_code,omitempty" doc:"Coupons: the code, or the first of them"`
@@ -88,6 +89,9 @@ func appendDecision(out []byte, d *sluice.Decision, campaign string, l lang, now
 	if d.State != sluice.ClaimNone {
 		out = append(append(out, `,"state":"`...), d.State.String()...)
 		out = append(out, '"')
+	}
+	if d.Closed != "" {
+		out = append(append(append(out, `,"close_reason":"`...), d.Closed...), '"')
 	}
 	if d.Quantity > 0 {
 		out = strconv.AppendInt(append(out, `,"quantity":`...), int64(d.Quantity), 10)
@@ -179,5 +183,6 @@ func decisionOf(r *sluice.ClaimRecord) sluice.Decision {
 	}
 	return sluice.Decision{
 		Reason: r.Code, State: r.State, HasID: true, ID: r.ID, Kind: kind, Quantity: r.Quantity, CouponCodes: r.CouponCodes,
+		Closed: r.Closed,
 	}
 }

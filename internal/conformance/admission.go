@@ -284,8 +284,8 @@ func (a *admissionTest) release(t *testing.T) {
 		a.exact(t, c.ID, 0)
 		d := a.admit(c.ID, "u", "r", 1)
 		sameClaim(t, "replay of a closed claim", first, d)
-		if d.State != sluice.ClaimReleased {
-			t.Errorf("its state is %v", d.State)
+		if d.State != sluice.ClaimReleased || d.Closed != sluice.CloseCancelled {
+			t.Errorf("its state is %v %v", d.State, d.Closed)
 		}
 		if back {
 			want(t, "the same user again", a.admit(c.ID, "u", "r2", 1), sluice.ReasonConfirmed)

@@ -283,17 +283,18 @@ func (c *campaign) recorded(r *record, quantity int) sluice.Decision {
 	return d
 }
 
-// complete adds what only the ledger keeps: the codes of coupons.
+// complete adds what only the ledger keeps: the codes of coupons, and how a released claim's order ended.
 func (a *Admission) complete(ctx context.Context, d sluice.Decision) sluice.Decision {
-	if !d.Replayed || d.Kind != sluice.KindCoupon || d.Reason != sluice.ReasonConfirmed || d.CouponCodes != nil {
+	known := d.CouponCodes != nil || d.Kind == sluice.KindGoods && d.State != sluice.ClaimReleased
+	if !d.Replayed || d.Reason != sluice.ReasonConfirmed || known {
 		return d
 	}
 	rec, err := a.ledger.ClaimRecord(ctx, d.ID)
 	if err != nil {
-		a.cfg.Log.Warn("cannot read the codes of a claim", "claim", d.ID.String(), "err", err)
+		a.cfg.Log.Warn("cannot read the row of a claim", "claim", d.ID.String(), "err", err)
 		return sluice.Decision{Reason: sluice.ReasonUnavailable, HasID: true, ID: d.ID, Kind: d.Kind, Quantity: d.Quantity}
 	}
-	d.CouponCodes = rec.CouponCodes
+	d.CouponCodes, d.Closed = rec.CouponCodes, rec.Closed
 	return d
 }
 

@@ -22,10 +22,28 @@ func (a *Admission) Put(ctx context.Context, set sluice.Campaign) error {
 		return err
 	}
 	c.book.mu.Lock()
+	thawed := c.set.Control == sluice.ControlFrozen && set.Control == sluice.ControlOpen
 	total := c.set.Stock
 	c.set = set
 	c.set.Stock = total // the permit moves by PermitOps alone
 	c.book.mu.Unlock()
+	if thawed { // whatever was in doubt, the rows are not
+		return a.ReadBack(ctx, set.ID)
+	}
+	return nil
+}
+
+// ReadBack builds the campaign's permit anew from the ledger's rows and returns once it is known. Claims are BUSY
+// meanwhile. ErrNotFound: it is not armed. ErrUnavailable: ctx ended first; the reading goes on.
+func (a *Admission) ReadBack(ctx context.Context, id string) error {
+	c := a.find(id)
+	if c == nil {
+		return fmt.Errorf("memory: read back %s: %w", id, sluice.ErrNotFound)
+	}
+	a.doubt([]*campaign{c})
+	if !c.await(ctx) {
+		return fmt.Errorf("memory: read back %s: %w", id, sluice.ErrUnavailable)
+	}
 	return nil
 }
 

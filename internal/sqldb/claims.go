@@ -13,9 +13,9 @@ import (
 // Both tables as one list of rows of claims; a claim on coupons has as many as it has units.
 const (
 	orderRows = `SELECT o.seq, o.claim_id, c.id, o.user_id, o.request_id, o.source, o.quantity, o.created_ms, o.live_units,
-		o.rejected, o.state, NULL FROM orders o JOIN campaigns c ON c.no = o.campaign_no `
+		o.rejected, o.state, NULL, o.close_reason FROM orders o JOIN campaigns c ON c.no = o.campaign_no `
 	couponRows = `SELECT o.seq, o.claim_id, c.id, o.user_id, o.request_id, o.source, o.quantity, o.created_ms,
-		o.live_units, o.rejected, o.state, o.code FROM coupons o JOIN campaigns c ON c.no = o.campaign_no `
+		o.live_units, o.rejected, o.state, o.code, NULL FROM coupons o JOIN campaigns c ON c.no = o.campaign_no `
 )
 
 // maxUserClaims bounds what UserClaims answers.
@@ -148,11 +148,11 @@ func appendRecords(list []seqRecord, rows *sql.Rows, coupons bool) ([]seqRecord,
 	for rows.Next() {
 		var r seqRecord
 		var id []byte
-		var request, rejected, code sql.NullString
+		var request, rejected, code, closed sql.NullString
 		var state string
 		var units int64
 		err := rows.Scan(&r.seq, &id, &r.Campaign, &r.User, &request, &r.Source, &r.Quantity, &r.At, &units, &rejected,
-			&state, &code)
+			&state, &code, &closed)
 		if err != nil {
 			return nil, err
 		}
@@ -165,7 +165,7 @@ func appendRecords(list []seqRecord, rows *sql.Rows, coupons bool) ([]seqRecord,
 			if coupons {
 				r.Coupon = sluice.CouponState(state)
 			} else {
-				r.OrderState = sluice.OrderState(state)
+				r.OrderState, r.Closed = sluice.OrderState(state), sluice.CloseReason(closed.String)
 			}
 			list = append(list, r)
 		}
