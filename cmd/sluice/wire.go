@@ -38,6 +38,9 @@ type parts struct {
 	reports   *admin.Reports
 	orders    *order.Desk
 	coupons   *coupon.Desk
+
+	expirer  atomic.Pointer[upkeep.Expirer]
+	shortest atomic.Int64 // of the unpaid windows of all campaigns, ms; zero while there is none
 }
 
 // openParts opens and joins everything that does not listen. What it opens is on the server's list of stops at once,
@@ -74,6 +77,7 @@ func (p *parts) openDesks(s *server) {
 	p.keys = admin.NewKeys(admin.KeysConfig{Ledger: p.ledger, Bootstrap: bootstrap})
 	p.campaigns = admin.NewCampaigns(admin.CampaignsConfig{
 		Ledger: p.ledger, Publisher: p, Permits: p.admission, Verifier: p.ledger, Noter: p.ledger, Log: s.log,
+		Releases: p.ledger,
 	})
 	p.stock = admin.NewStock(admin.StockConfig{Ledger: p.ledger, Adjuster: p.admission})
 	p.grants = admin.NewGrants(admin.GrantsConfig{Ledger: p.ledger, Admitter: p.admission, Noter: p.ledger})
@@ -139,6 +143,7 @@ func (p *parts) openLedger(ctx context.Context, s *server) (err error) {
 		MaxWaiting: s.cfg.SQLite.Waiting,
 		Doubt:      func(campaign, note string) { p.freeze(s, campaign, note) },
 		OnBatch: func(b sqldb.BatchStats) {
+			p.wakeExpirer(b)
 			s.metrics.Committed(metrics.Batch{Writes: b.Ops, Claims: b.Claims, Failed: b.Failed,
 				Commit: seconds(b.Commit), Transaction: seconds(b.Seconds)})
 		},
@@ -147,6 +152,24 @@ func (p *parts) openLedger(ctx context.Context, s *server) (err error) {
 		s.onStop("the ledger", func(context.Context) error { return p.ledger.Close() })
 	}
 	return err
+}
+
+// wakeExpirer tells of the earliest moment at which an order of this batch can fall due.
+func (p *parts) wakeExpirer(b sqldb.BatchStats) {
+	if e, window := p.expirer.Load(), p.shortest.Load(); e != nil && window > 0 && b.Claims > 0 && !b.Failed {
+		e.Wake(sluice.MillisOf(time.Now()) + sluice.Millis(window))
+	}
+}
+
+// noteWindow keeps the shortest unpaid window there is.
+func (p *parts) noteWindow(c sluice.Campaign) {
+	window := c.Goods.UnpaidWindowSec * 1000
+	for window > 0 {
+		old := p.shortest.Load()
+		if old != 0 && old <= window || p.shortest.CompareAndSwap(old, window) {
+			return
+		}
+	}
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
@@ -194,6 +217,7 @@ func (p *parts) arm(ctx context.Context, progress func(campaign string, rows, of
 		return err
 	}
 	for _, c := range all {
+		p.noteWindow(c)
 		// Also where none is asked for yet: an edit may ask for the audience that was uploaded before.
 		if _, err := p.audience.Load(ctx, c.ID); err != nil {
 			return err
@@ -227,11 +251,13 @@ func (p *parts) startAgents(s *server) {
 			s.metrics.AgentRan(name, sweep.Done, err, time.Now())
 		}}
 	}
+	expirer := upkeep.NewExpirer(config(agentExpirer), p.ledger)
+	p.expirer.Store(expirer)
 	for _, x := range []struct {
 		name string
 		agent
 	}{
-		{agentExpirer, upkeep.NewExpirer(config(agentExpirer), p.ledger)},
+		{agentExpirer, expirer},
 		{agentCoupons, upkeep.NewCouponExpirer(config(agentCoupons), p.ledger)},
 		{agentCleaner, upkeep.NewCleaner(upkeep.CleanerConfig{Config: config(agentCleaner)}, p.ledger)},
 		{agentFunnel, newFunnelKeeper(p, s)},
@@ -247,6 +273,7 @@ func (p *parts) Publish(ctx context.Context, c sluice.Campaign) error {
 		return err
 	}
 	p.gate.PutCampaign(c)
+	p.noteWindow(c)
 	return nil
 }
 

@@ -112,7 +112,6 @@ type claimNote struct {
 	Quantity    int                `json:"quantity,omitempty"`
 	AmountMinor *int64             `json:"amount_minor,omitempty"`
 	Currency    string             `json:"currency,omitempty"`
-	Codes       []string           `json:"coupon_codes,omitempty"`
 	CreatedAt   sluice.Millis      `json:"created_at_ms,omitempty"`
 }
 
@@ -168,20 +167,20 @@ func (db *DB) noteOrder(ctx context.Context, n *claimNote, id sluice.ClaimID) er
 	return rows.Err()
 }
 
+// noteCoupons fills in a claim on coupons. A code is as good as money: it is never in the feed.
 func (db *DB) noteCoupons(ctx context.Context, n *claimNote, id sluice.ClaimID) error {
-	rows, err := db.rdb.QueryContext(ctx, `SELECT user_id, COALESCE(request_id, ''), source, quantity, created_ms, code
-		FROM coupons WHERE claim_id = ? AND code IS NOT NULL ORDER BY n`, id[:])
+	rows, err := db.rdb.QueryContext(ctx, `SELECT user_id, COALESCE(request_id, ''), source, quantity, created_ms
+		FROM coupons WHERE claim_id = ? AND code IS NOT NULL LIMIT 1`, id[:])
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var source sluice.Source
-		var code string
-		if err := rows.Scan(&n.User, &n.RequestID, &source, &n.Quantity, &n.CreatedAt, &code); err != nil {
+		if err := rows.Scan(&n.User, &n.RequestID, &source, &n.Quantity, &n.CreatedAt); err != nil {
 			return err
 		}
-		n.Source, n.Codes = source.String(), append(n.Codes, code)
+		n.Source = source.String()
 	}
 	return rows.Err()
 }
