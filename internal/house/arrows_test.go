@@ -50,6 +50,7 @@ var outside = map[string][]string{
 	"golang.org/x/sys":                        {"internal/lab"},
 	"gopkg.in/natefinch/lumberjack.v2":        {"cmd/sluice"},
 	"modernc.org/sqlite":                      {"internal/sqldb"},
+	"pgregory.net/rapid":                      {}, // tests only
 }
 
 // TestArrows reads what each package imports, tests aside: a test may put any parts together.
