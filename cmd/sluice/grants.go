@@ -2,9 +2,11 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -106,7 +108,7 @@ func (c *grantsImport) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	in, size, err := c.open(a)
+	in, of, err := c.open(a)
 	if err != nil {
 		return err
 	}
@@ -116,22 +118,22 @@ func (c *grantsImport) Run(a *app) error {
 		return err
 	}
 	defer out.Close()
-	counted := &counter{r: in}
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
-	resp, err := o.send(ctx, http.MethodPost, campaignPath(c.ID, "/grants/bulk"), c.contentType(), counted)
+	resp, err := o.send(ctx, http.MethodPost, campaignPath(c.ID, "/grants/bulk"), c.contentType(), in)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	totals, failed, err := c.read(a, resp.Body, out, size, counted)
+	totals, failed, err := c.read(a, resp.Body, out, of)
 	if err != nil {
 		return err
 	}
 	return c.conclude(a, totals, failed)
 }
 
-func (c *grantsImport) open(a *app) (io.ReadCloser, int64, error) {
+// open opens the file and counts its lines, for the progress; 0 where that cannot be known.
+func (c *grantsImport) open(a *app) (in io.ReadCloser, lines int64, err error) {
 	if c.File == "-" {
 		return io.NopCloser(a.in), 0, nil
 	}
@@ -139,12 +141,30 @@ func (c *grantsImport) open(a *app) (io.ReadCloser, int64, error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("read the grants: %w", err)
 	}
-	st, err := f.Stat()
-	if err != nil {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() { // a pipe can be read only once
+		return f, 0, nil
+	}
+	if lines, err = countLines(f); err != nil {
 		_ = f.Close()
 		return nil, 0, fmt.Errorf("read the grants: %w", err)
 	}
-	return f, st.Size(), nil
+	return f, lines, nil
+}
+
+// countLines counts the lines of a file and goes back to its beginning.
+func countLines(f *os.File) (lines int64, err error) {
+	buf := make([]byte, 256<<10)
+	for {
+		n, err := f.Read(buf)
+		lines += int64(bytes.Count(buf[:n], []byte{'\n'}))
+		if errors.Is(err, io.EOF) {
+			_, err = f.Seek(0, io.SeekStart)
+			return lines, err
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 }
 
 func (c *grantsImport) results(a *app) (io.WriteCloser, error) {
@@ -171,7 +191,7 @@ func (c *grantsImport) contentType() string {
 
 // read takes the results line by line; failed are the first few that were not confirmed.
 func (c *grantsImport) read(
-	a *app, body io.Reader, out io.Writer, size int64, sent *counter,
+	a *app, body io.Reader, out io.Writer, of int64,
 ) (totals importTotals, failed []grantResult, err error) {
 	p := newProgress(a.err, false)
 	defer p.end()
@@ -191,11 +211,7 @@ func (c *grantsImport) read(
 		if r.Code != "CONFIRMED" && len(failed) < 10 {
 			failed = append(failed, r)
 		}
-		if of := size; of > 0 { // the file's length in lines is guessed from what has been sent
-			p.at("grants", n, max(n, n*of/max(1, sent.read())))
-		} else {
-			p.at("grants", n, 0)
-		}
+		p.at("grants", n, of)
 	}
 	if err = lines.Err(); err == nil {
 		err = io.ErrUnexpectedEOF
