@@ -29,6 +29,7 @@ var changing = []struct {
 	{regexp.MustCompile(`slk_[0-9A-Za-z_-]{43}`), "slk_<key>"},
 	{regexp.MustCompile(`slk_[0-9A-Za-z_-]{8}`), "slk_<start>"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
+	{regexp.MustCompile(`(?m)^\d+-\d+ `), "<event> "}, // what shares a batch differs from run to run
 	{regexp.MustCompile(`(after|in) \d+ ms`), "$1 <n> ms"},
 	{regexp.MustCompile(`[0-9A-Z]{4}(-[0-9A-Z]{4}){3}`), "<code>"},
 	{regexp.MustCompile(`p(50|99) [0-9.]+(µs|ms|s)`), "p$1 <time>"},

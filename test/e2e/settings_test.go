@@ -28,16 +28,9 @@ func signed(t *testing.T, key ed25519.PrivateKey, claims map[string]any) string 
 	return text + "." + enc.EncodeToString(ed25519.Sign(key, []byte(text)))
 }
 
-// TestSettingsReachTheirParts starts a server on a file with settings far from the defaults, and sees each at work.
-func TestSettingsReachTheirParts(t *testing.T) {
-	public, private, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	der, err := x509.MarshalPKIXPublicKey(public)
-	if err != nil {
-		t.Fatal(err)
-	}
+// settings writes a file of settings that trusts the public key, and gives its path.
+func settings(t *testing.T, der []byte) string {
+	t.Helper()
 	dir := t.TempDir()
 	keyFile, config := filepath.Join(dir, "buyers.pem"), filepath.Join(dir, "sluice.yaml")
 	block := pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
@@ -59,6 +52,20 @@ log: {format: text}
 	if err := os.WriteFile(config, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return config
+}
+
+// TestSettingsReachTheirParts starts a server on a file with settings far from the defaults, and sees each at work.
+func TestSettingsReachTheirParts(t *testing.T) {
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := settings(t, der)
 	s := e2e.Start(t, e2e.Options{Args: []string{"--config", config}, Env: []string{"SLUICE_JWT_SECRET="}})
 	s.Create(t, e2e.Goods("spring", 1, 1, nil))
 	soon := time.Now().Add(time.Hour).Unix()
