@@ -40,7 +40,8 @@ func newKey(id string, public any) (key, error) {
 		if len(k) == 0 {
 			return key{}, fmt.Errorf("gate: an empty secret: %w", sluice.ErrInvalid)
 		}
-		return key{id, jwt.SigningMethodHS256, bytes.Clone(k)}, nil
+		secret := bytes.Clone(k)
+		return key{id, newHS256(secret), secret}, nil
 	case *rsa.PublicKey:
 		if k.N.BitLen() < minRSABits {
 			return key{}, fmt.Errorf("gate: an RSA key of %d bits: %w", k.N.BitLen(), sluice.ErrInvalid)

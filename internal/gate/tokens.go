@@ -65,6 +65,7 @@ type Tokens struct {
 	validator *jwt.Validator
 	seed      maphash.Seed
 	cache     *otter.Cache[uint64, *verified]
+	seen      [1 << 16]atomic.Uint64 // hashes of tokens that were verified once and are not in the cache
 	keys      atomic.Pointer[keySet]
 	headers   atomic.Pointer[map[string]header] // by their encoded text
 	source    *keySource
@@ -178,8 +179,18 @@ func (t *Tokens) verify(token []byte, now time.Time) (*verified, bool) {
 	if v == nil {
 		return nil, false
 	}
-	t.cache.Set(hash, v)
+	t.remember(hash, v)
 	return v, true
+}
+
+// remember keeps a token from its second sight on: a sale opens with as many tokens as buyers, most of which are never
+// seen again, and keeping one costs as much as verifying it.
+func (t *Tokens) remember(hash uint64, v *verified) {
+	if last := &t.seen[hash%uint64(len(t.seen))]; last.Load() != hash {
+		last.Store(hash)
+		return
+	}
+	t.cache.Set(hash, v)
 }
 
 // check verifies text with keys; nil where it is not good, and then unknownKey says that its kid is that of no key.
