@@ -156,7 +156,7 @@ func busy(ms int64) sluice.Decision {
 }
 
 // Admit decides a claim and, if it is admitted, waits for its commit. It blocks for a commit at most, bounded by
-// MaxWait and ctx: after that the answer is UNAVAILABLE and the claim goes on. It may be repeated with the same
+// MaxWait, not by ctx: after that the answer is UNAVAILABLE and the claim goes on. It may be repeated with the same
 // claim id. Grants pass the window and the pause of their campaign, not its end.
 func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decision {
 	c := a.find(claim.Campaign)
@@ -169,11 +169,11 @@ func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decisi
 		case wait.batch == nil:
 			return a.complete(ctx, d)
 		case wait.own:
-			return a.await(ctx, wait.batch, wait.slot, claim)
+			return a.await(wait.batch, wait.slot, claim)
 		}
 		// Another claim decides this one's answer: a copy in flight, or one that fills the limit. Wait, then look
 		// again.
-		if !wait.batch.wait(ctx) {
+		if !wait.batch.wait() {
 			return a.unavailable(c, claim)
 		}
 	}
@@ -322,7 +322,7 @@ func (a *Admission) Replay(ctx context.Context, id string, claim sluice.ClaimID,
 		if !pending {
 			return a.complete(ctx, d), true
 		}
-		if !t.wait(ctx) {
+		if !t.wait() {
 			return sluice.Decision{
 				Reason: sluice.ReasonUnavailable, HasID: true, ID: claim, Kind: c.kind(), Quantity: quantity,
 			}, true

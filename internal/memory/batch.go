@@ -12,31 +12,29 @@ import (
 
 // batch is what one transaction will settle.
 type batch struct {
-	claims  []sluice.Claim
-	of      []*campaign
-	answers []sluice.Decision // valid once done is closed
-	dropped []bool            // answered already: not to be settled
-	born    time.Time
-	timer   *time.Timer   // closes late; runs from settle to close
-	done    chan struct{} // closed when every answer is there
-	late    chan struct{} // closed when the batch takes longer than MaxWait
+	claims   []sluice.Claim
+	of       []*campaign
+	answers  []sluice.Decision // valid once answered is set
+	dropped  []bool            // answered already: not to be settled
+	born     time.Time
+	timer    *time.Timer   // wakes those who wait for longer than MaxWait; runs from settle to close
+	wake     chan struct{} // closed when the batch is answered, or takes too long
+	woken    sync.Once
+	answered atomic.Bool
 }
 
-// wait blocks until the batch is answered; false where it takes too long.
-func (t *batch) wait(ctx context.Context) bool {
-	select {
-	case <-t.done:
-		return true
-	case <-t.late:
-		return false
-	case <-ctx.Done():
-		return false
-	}
+// wait blocks until the batch is answered; false where it takes longer than MaxWait. One channel, not several: thousands
+// wait here.
+func (t *batch) wait() bool {
+	<-t.wake
+	return t.answered.Load()
 }
+
+func (t *batch) wakeAll() { t.woken.Do(func() { close(t.wake) }) }
 
 // await gives the answer of one's own claim.
-func (a *Admission) await(ctx context.Context, t *batch, slot int, claim sluice.Claim) sluice.Decision {
-	if !t.wait(ctx) {
+func (a *Admission) await(t *batch, slot int, claim sluice.Claim) sluice.Decision {
+	if !t.wait() {
 		return a.unavailable(t.of[slot], claim)
 	}
 	return t.answers[slot]
@@ -85,7 +83,7 @@ func (k *committer) add(c *campaign, claim sluice.Claim) (t *batch, slot int, ok
 	if n := len(k.queue); n > 0 && len(k.queue[n-1].claims) < k.a.cfg.MaxBatch {
 		t = k.queue[n-1]
 	} else {
-		t = &batch{born: time.Now(), done: make(chan struct{}), late: make(chan struct{})}
+		t = &batch{born: time.Now(), wake: make(chan struct{})}
 		k.queue = append(k.queue, t)
 	}
 	t.claims = append(t.claims, claim)
@@ -167,7 +165,7 @@ func (k *committer) drop(c *campaign) {
 }
 
 func (k *committer) settle(t *batch) {
-	t.timer = time.AfterFunc(k.a.cfg.MaxWait, func() { close(t.late) })
+	t.timer = time.AfterFunc(k.a.cfg.MaxWait, t.wakeAll)
 	s := &settledBatch{batch: t, claims: t.claims}
 	for i := range t.claims {
 		if !t.dropped[i] {
@@ -216,7 +214,8 @@ func (k *committer) close(s *settledBatch) {
 	}
 	s.timer.Stop()
 	k.waiting.Add(-int64(len(s.batch.claims)))
-	close(s.done)
+	s.answered.Store(true)
+	s.wakeAll()
 }
 
 // confirm notes the outcomes of a committed batch and prepares its answers.
