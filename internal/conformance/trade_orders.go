@@ -209,8 +209,10 @@ func (b *tradeTest) findOrders(t *testing.T) {
 		mine = append(mine, claim.ID)
 		b.claim(t, one, "alice", 1)
 	}
-	if _, err := b.pay("paid", mine[3], 100); err != nil {
-		t.Fatal(err)
+	for _, reference := range []string{"paid", "paid twice"} {
+		if _, err := b.pay(reference, mine[3], 100); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ids := func(orders []sluice.Order) (all []sluice.ClaimID) {
 		for _, o := range orders {
@@ -238,10 +240,14 @@ func (b *tradeTest) findOrders(t *testing.T) {
 	}{
 		"campaign": {sluice.OrderQuery{Campaign: one.ID}, 30}, "all": {sluice.OrderQuery{}, 40},
 		"user in a campaign": {sluice.OrderQuery{User: "Alice", Campaign: two.ID}, 10},
-		"no such payment": {sluice.OrderQuery{Payment: "none"},
-			0}, "no such campaign": {sluice.OrderQuery{Campaign: "none"}, 0},
-		"no such user":              {sluice.OrderQuery{User: "bob"}, 0},
-		"an order of somebody else": {sluice.OrderQuery{User: "alice", ID: paid}, 0},
+		"no such payment":    {sluice.OrderQuery{Payment: "none"}, 0},
+		"no such campaign":   {sluice.OrderQuery{Campaign: "none"}, 0},
+		// The order of the payment is of the second campaign.
+		"refund due":                     {sluice.OrderQuery{RefundDue: true}, 1},
+		"refund due in its campaign":     {sluice.OrderQuery{RefundDue: true, Campaign: two.ID}, 1},
+		"refund due in another campaign": {sluice.OrderQuery{RefundDue: true, Campaign: one.ID}, 0},
+		"no such user":                   {sluice.OrderQuery{User: "bob"}, 0},
+		"an order of somebody else":      {sluice.OrderQuery{User: "alice", ID: paid}, 0},
 	} {
 		if got := b.allOrders(t, q.OrderQuery); len(got) != q.n {
 			t.Fatalf("by %s: %d orders, want %d", what, len(got), q.n)

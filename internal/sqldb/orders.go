@@ -270,15 +270,15 @@ func (db *DB) Orders(
 	}
 	s := search{table: "orders", columns: orderColumns, limit: q.Limit, cursor: q.Cursor}
 	s.claim(q.ID, q.User)
+	if q.RefundDue {
+		s.where, s.indexed = append(s.where, refundDue), true
+	}
 	if found, err := s.campaign(ctx, db, q.Campaign); err != nil || !found {
 		return page, err
 	}
 	s.when(q.RequestID != "", `o.request_id = ?`, q.RequestID)
 	s.when(q.State != "", `o.state = ?`, string(q.State))
 	s.when(q.State == "" && !q.RefundDue && q.ID == sluice.ClaimID{}, `o.state <> ?`, string(sluice.OrderRejected))
-	if q.RefundDue {
-		s.where, s.indexed = append(s.where, `o.refund_due = 1`), true
-	}
 	tc := termsCache{}
 	return runSearch(ctx, db, s, func(scan func(...any) error) (sluice.Order, int64, error) {
 		r, err := scanOrder(scan, tc, clock, now)

@@ -32,7 +32,11 @@ type search struct {
 	below   int64
 }
 
-// campaign narrows to one campaign, whose rows are a range of seq; false where there is no such campaign.
+// refundDue has an index of its own, in the order of seq.
+const refundDue = `o.refund_due = 1`
+
+// campaign narrows to one campaign, whose rows are a range of seq; false where there is no such campaign. Whatever else
+// sets indexed comes first.
 func (s *search) campaign(ctx context.Context, db *DB, id string) (bool, error) {
 	if id == "" {
 		return true, nil
@@ -130,7 +134,7 @@ func searchStepOf[T any](
 	read func(func(...any) error) (T, int64, error),
 ) (more bool, err error) {
 	seq, columns := `o.seq`, s.columns
-	if s.indexed && !slices.Contains(s.where, `o.refund_due = 1`) {
+	if s.indexed && !slices.Contains(s.where, refundDue) {
 		if seq = `+o.seq`; !s.alone {
 			seq, columns = byTime, strings.Replace(s.columns, `o.seq`, byTime, 1)
 		}
