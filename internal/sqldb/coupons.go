@@ -103,6 +103,23 @@ func couponEvent(c sluice.Coupon) couponNote {
 	return n
 }
 
+// couponEvents tells of a step that made is of was, and of the validity that the step found to be over. An unlock that
+// finds so has ended no lock.
+func (t *tx) couponEvents(at sluice.Millis, typ string, was couponRow, is sluice.Coupon, note couponNote) error {
+	expired := is.State == sluice.CouponExpired && was.State != sluice.CouponExpired
+	if !expired || typ != eventUnlocked {
+		if err := t.event(at, typ, was.campaignNo, is.ID.String(), note); err != nil {
+			return err
+		}
+	}
+	if !expired {
+		return nil
+	}
+	return t.event(at, "coupon.expired", was.campaignNo, is.ID.String(), couponEvent(is))
+}
+
+const eventUnlocked = "coupon.unlocked"
+
 // Coupon reads one coupon by its canonical code, as it stands at now; ErrNotFound where there is none.
 func (db *DB) Coupon(ctx context.Context, code string, now sluice.Millis) (sluice.Coupon, error) {
 	r, err := scanCoupon(db.rdb.QueryRowContext(ctx, couponByCode, code).Scan, termsCache{})
@@ -147,7 +164,7 @@ func (db *DB) RevokeCoupon(
 
 // FreeCoupon ends whatever lock is on a coupon and puts it down in the audit log. ErrNotFound: no such coupon.
 func (db *DB) FreeCoupon(ctx context.Context, code string, by sluice.Actor, now sluice.Millis) (sluice.Coupon, error) {
-	return db.operateCoupon(ctx, code, "coupon.unlock", "coupon.unlocked", by, now,
+	return db.operateCoupon(ctx, code, "coupon.unlock", eventUnlocked, by, now,
 		func(was couponRow) (sluice.Coupon, sluice.Effects, error) {
 			is, err := was.Unlock(was.LockRef, was.LockBy, now)
 			return is, sluice.Effects{}, err
@@ -175,7 +192,7 @@ func (db *DB) operateCoupon(
 		if err := t.stepCoupon(was, is, e); err != nil {
 			return err
 		}
-		if err := t.event(now, event, was.campaignNo, is.ID.String(), couponEvent(is)); err != nil {
+		if err := t.couponEvents(now, event, was, is, couponEvent(is)); err != nil {
 			return err
 		}
 		return t.audit(now, by, action, "coupon/"+is.ID.String(), couponEvent(was.Coupon), couponEvent(is))

@@ -49,13 +49,10 @@ func (t *tx) useCoupon(was couponRow, is sluice.Coupon, u sluice.CouponUse) erro
 	}
 	note := couponEvent(is)
 	note.MerchantID, note.Reference = u.Merchant, u.Reference
-	if err := t.event(u.At, usedEvent(u.Op), was.campaignNo, is.ID.String(), note); err != nil {
-		return err
+	if u.Op == sluice.CouponUnlock { // whose lock it was: one that ran out is ended by whoever asks
+		note.MerchantID, note.Reference = was.LockBy, was.LockRef
 	}
-	if is.State == sluice.CouponExpired && was.State != sluice.CouponExpired {
-		return t.event(u.At, "coupon.expired", was.campaignNo, is.ID.String(), couponEvent(is))
-	}
-	return nil
+	return t.couponEvents(u.At, usedEvent(u.Op), was, is, note)
 }
 
 // usedEvent names the event of a step.
@@ -64,7 +61,7 @@ func usedEvent(op sluice.CouponOp) string {
 	case sluice.CouponLock:
 		return "coupon.locked"
 	case sluice.CouponUnlock:
-		return "coupon.unlocked"
+		return eventUnlocked
 	case sluice.CouponRedeem:
 		return "coupon.redeemed"
 	}

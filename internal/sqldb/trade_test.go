@@ -1,6 +1,7 @@
 package sqldb_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -89,5 +90,71 @@ func setPaymentsDown(t *testing.T, db *sqldb.DB, down bool, now sluice.Millis) {
 	}
 	if _, err := db.SetSwitch(t.Context(), s, operator); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestACouponThatExpiresInAStepIsAnnounced: whichever step finds that a coupon's validity is over writes that down, and
+// the feed tells it as what it is. An unlock of what was not locked any more is no unlock.
+func TestACouponThatExpiresInAStepIsAnnounced(t *testing.T) {
+	const day = 86_400_000
+	for _, tc := range []struct {
+		name string
+		step func(db *sqldb.DB, code string, at sluice.Millis) error
+	}{
+		{"an operator's unlock", func(db *sqldb.DB, code string, at sluice.Millis) error {
+			_, err := db.FreeCoupon(t.Context(), code, operator, at)
+			return err
+		}},
+		{"a merchant's unlock", func(db *sqldb.DB, code string, at sluice.Millis) error {
+			_, err := db.UseCoupon(t.Context(), sluice.CouponUse{
+				Op: sluice.CouponUnlock, Code: code, Merchant: "m2", Reference: "of somebody else", At: at,
+			})
+			return err
+		}},
+	} {
+		for _, locked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, locked before %v", tc.name, locked), func(t *testing.T) {
+				db := openLedger(t, filepath.Join(t.TempDir(), "l.db"))
+				createCampaign(t, db, sluice.Campaign{
+					ID: "c", Kind: sluice.KindCoupon, Title: "c", Stock: sluice.Stock{Total: 5}, PerUserLimit: 1, StartsAt: dueStart,
+					EndsAt: dueStart + day, Control: sluice.ControlOpen,
+					Coupon: sluice.CouponTerms{Type: sluice.CouponAmountOff, Value: 1, Currency: "CNY", ValidDays: 1},
+				})
+				code := sluice.NewCouponCode()
+				settleAll(t, db, sluice.Claim{
+					ID: sluice.NewClaimID("c", "u", sluice.SourceClaim, "r"), Campaign: "c", User: "u", RequestID: "r", Quantity: 1,
+					CouponCodes: []string{code}, At: dueStart,
+				})
+				if locked {
+					_, err := db.UseCoupon(t.Context(), sluice.CouponUse{
+						Op: sluice.CouponLock, Code: code, Merchant: "m1", Reference: "a", At: dueStart, LockedUntil: dueStart + 1000,
+					})
+					if err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := tc.step(db, code, dueStart+day); err != nil {
+					t.Fatal(err)
+				}
+				if s, err := db.ExpireCoupons(t.Context(), dueStart+day, 0); err != nil || s.Done != 0 {
+					t.Fatalf("left to the sweep: %+v %v", s, err)
+				}
+				events, err := db.Events(t.Context(), sluice.EventID{}, 100)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var types []string
+				for _, e := range events {
+					types = append(types, e.Type)
+				}
+				want := []string{"campaign.created", "coupon.issued", "coupon.locked", "coupon.expired"}
+				if !locked {
+					want = slices.Delete(want, 2, 3)
+				}
+				if !slices.Equal(types, want) {
+					t.Errorf("the feed tells %v, want %v", types, want)
+				}
+			})
+		}
 	}
 }
