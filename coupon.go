@@ -131,7 +131,8 @@ func (c Coupon) refuse(t CouponTerms, merchant string, now Millis) error {
 	return nil
 }
 
-// Lock reserves the coupon for the purchase ref until `until`. The holder may lock again, which moves the limit.
+// Lock reserves the coupon for the purchase ref until `until`. The holder may lock again, which moves the limit; once the
+// coupon's validity is over, only its lock keeps it, and locking again changes nothing.
 func (c Coupon) Lock(t CouponTerms, ref, merchant string, until, now Millis) (Coupon, error) {
 	c = c.Settled(now)
 	if err := c.refuse(t, merchant, now); err != nil {
@@ -139,6 +140,9 @@ func (c Coupon) Lock(t CouponTerms, ref, merchant string, until, now Millis) (Co
 	}
 	if c.State == CouponLocked && (c.LockRef != ref || c.LockBy != merchant) {
 		return c, NewFault(ErrConflict, "COUPON_LOCKED", "the coupon is locked by another purchase")
+	}
+	if c.State == CouponLocked && now >= c.ValidUntil {
+		return c, nil
 	}
 	c.State, c.LockRef, c.LockBy, c.LockedUntil = CouponLocked, ref, merchant, until
 	return c, nil

@@ -92,7 +92,8 @@ func couponRoutes() []route {
 				summary: "The caller's coupons, newest first", tag: "Coupons", response: couponPage{}, query: pageDocs(),
 			},
 		},
-		step("lock", "Keep a coupon for a purchase", "The same reference may lock again, which moves the limit.",
+		step("lock", "Keep a coupon for a purchase", "The same reference may lock again, which moves the limit "+
+			"while the coupon is valid.",
 			lockBody{}, (*Public).lockCoupon),
 		step("unlock", "End a lock", "A coupon that is not locked stays as it is.", referenceBody{},
 			(*Public).unlockCoupon),
