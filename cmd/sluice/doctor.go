@@ -183,8 +183,8 @@ func checkSecrets(cfg *config.Loaded) []finding {
 		}
 		all = append(all, f)
 	}
-	if cfg.Payment.Provider == "sandbox" {
-		all = append(all, finding{"payment", "warn", "payment.provider is sandbox: buyers can pay their orders with nothing",
+	if cfg.Sandbox() {
+		all = append(all, finding{"payment", "warn", "payments are a sandbox: buyers can pay their orders with nothing",
 			"--payment-provider signed for a real sale"})
 	}
 	return all

@@ -76,18 +76,13 @@ func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*ser
 		}
 	}
 	s.ready.done("starting")
-	if s.cfg.Payment.Provider == "sandbox" && !loopback(s.publicLn.Addr()) {
-		s.log.Warn("payment.provider is sandbox: whoever reaches the public listener can pay orders with nothing")
+	if s.cfg.Sandbox() {
+		s.log.Warn("payments are a sandbox: whoever reaches the public listener can pay orders with nothing",
+			"setting", "payment.provider")
 	}
 	s.log.Info("ready", "public", s.publicURL(), "operators", s.adminURL(), "data", cfg.Data, "version", b.Version,
 		"took", time.Since(o.started).Round(time.Millisecond).String())
 	return s, nil
-}
-
-// loopback says whether only this machine can reach addr.
-func loopback(addr net.Addr) bool {
-	tcp, ok := addr.(*net.TCPAddr)
-	return ok && tcp.IP.IsLoopback()
 }
 
 // publicURL and adminURL tell where the listeners are.

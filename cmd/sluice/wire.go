@@ -90,7 +90,7 @@ func (p *parts) openDesks(s *server) {
 		Ledger: p.ledger, Tally: p.gate.Tally(), Permits: p.admission, Verifier: p.ledger,
 	})
 	p.orders = order.New(order.Config{
-		Log: s.log, Sandbox: s.cfg.Payment.Provider == "sandbox", ReadOnly: p.board.readOnly.Load,
+		Log: s.log, Sandbox: s.cfg.Sandbox(), ReadOnly: p.board.readOnly.Load,
 		OnPayment: func(r sluice.PaymentResult, replay bool) {
 			if !replay {
 				s.metrics.Paid(r)

@@ -69,7 +69,7 @@ type JWT struct {
 // Payment is the payment side.
 type Payment struct {
 	Secret   Secrets `key:"secret" min:"16"`
-	Provider string  `key:"provider" oneof:"sandbox,signed" default:"sandbox"`
+	Provider string  `key:"provider" oneof:"auto,sandbox,signed" default:"auto"`
 }
 
 // DecisionLog is the log of every decision of the gate.

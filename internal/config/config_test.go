@@ -129,7 +129,7 @@ func TestEveryFault(t *testing.T) {
 		{"jwt.leeway", "30", "write a number and a unit"},
 		{"admin.key", "p4ssw0rd", "fewer than 16"},
 		{"payment.secret", "p4ssw0rd", "fewer than 16"},
-		{"payment.provider", "stripe", "one of sandbox, signed"},
+		{"payment.provider", "stripe", "one of auto, sandbox, signed"},
 		{"capacity.rate", "-1", "below the least value, 0"},
 		{"capacity.rate", "NaN", "not a number"},
 		{"capacity.rate", "lots", "not a number"},

@@ -36,7 +36,8 @@ var meanings = map[string]string{
 	"payment.secret": "Secrets that sign payment notifications. Several at once, for rotation. Unset: made and kept in " +
 		"the data folder.",
 	"payment.provider": "sandbox: a buyer may pay an order by calling its pay route, for trials; signed: only signed " +
-		"notifications pay.",
+		"notifications pay; auto: sandbox while the public listener is on a loopback address and no proxy is trusted, " +
+		"else signed.",
 	"decision_log.on": "Write one JSON line for each decision of the gate. The switch decision_log turns it on and off " +
 		"while the server runs.",
 	"decision_log.file":      "Where; empty: decisions.log in the data folder.",
