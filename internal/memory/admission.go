@@ -169,7 +169,7 @@ func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decisi
 		case wait.batch == nil:
 			return a.complete(ctx, d)
 		case wait.own:
-			return a.await(wait.batch, wait.slot, claim)
+			return a.await(c, wait, claim)
 		}
 		// Another claim decides this one's answer: a copy in flight, or one that fills the limit. Wait, then look
 		// again.
@@ -190,7 +190,7 @@ func (a *Admission) decide(c *campaign, claim *sluice.Claim) (sluice.Decision, p
 	b := c.book
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !c.known {
+	if b.unknown > 0 {
 		return busy(retryReloadMS), pendingOn{}
 	}
 	if r := b.find(claim.ID); r != nil {
@@ -299,7 +299,8 @@ func (a *Admission) complete(ctx context.Context, d sluice.Decision) sluice.Deci
 }
 
 // Replay gives the recorded answer of a claim that is known, whatever window, stock and limit say now; it joins a copy
-// that is in flight. For an unknown claim it answers false, without I/O and without allocating.
+// that is in flight. For an unknown claim it answers false, without I/O and without allocating; while the campaign is
+// being read nobody can say that a claim is unknown, and the answer is BUSY.
 func (a *Admission) Replay(ctx context.Context, id string, claim sluice.ClaimID, quantity int) (sluice.Decision, bool) {
 	c := a.find(id)
 	if c == nil {
@@ -309,7 +310,11 @@ func (a *Admission) Replay(ctx context.Context, id string, claim sluice.ClaimID,
 		c.book.mu.RLock()
 		r := c.book.find(claim)
 		if r == nil {
+			known := c.known
 			c.book.mu.RUnlock()
+			if !known {
+				return busy(retryReloadMS), true
+			}
 			return sluice.Decision{}, false
 		}
 		var d sluice.Decision
@@ -382,6 +387,9 @@ func (a *Admission) put(set sluice.Campaign) (*campaign, bool) {
 	}
 	c := &campaign{no: a.next, id: set.ID, book: b, set: set, ready: make(chan struct{}), reloading: true}
 	a.next++
+	b.mu.Lock()
+	b.unknown++
+	b.mu.Unlock()
 	all := maps.Clone(old)
 	all[set.ID] = c
 	a.byID.Store(&all)

@@ -47,22 +47,26 @@ func (a *Admission) ReadBack(ctx context.Context, id string) error {
 	return nil
 }
 
-// Arm loads campaigns one after the other. progress is told how many claims of a campaign have been read, of how many
-// expected; it may be nil.
+// Arm loads campaigns one after the other; those of one limit group admit once all of them are loaded. progress is
+// told how many claims of a campaign have been read, of how many expected; it may be nil.
 func (a *Admission) Arm(
 	ctx context.Context, all []sluice.Campaign, progress func(campaign string, rows, of int64),
 ) error {
+	var fresh []*campaign
+	a.mu.Lock()
 	for _, set := range all {
-		a.mu.Lock()
-		c, fresh := a.put(set)
-		a.mu.Unlock()
-		if !fresh {
-			continue
+		if c, isNew := a.put(set); isNew {
+			fresh = append(fresh, c)
 		}
-		of := set.Stock.Held + set.Stock.Sold
+	}
+	a.mu.Unlock()
+	for _, c := range fresh {
+		c.book.mu.RLock()
+		of := c.set.Stock.Held + c.set.Stock.Sold
+		c.book.mu.RUnlock()
 		report := func(rows int64) {
 			if progress != nil {
-				progress(set.ID, rows, max(of, rows))
+				progress(c.id, rows, max(of, rows))
 			}
 		}
 		if err := a.load(ctx, c, report); err != nil {
@@ -124,6 +128,7 @@ func (a *Admission) load(ctx context.Context, c *campaign, progress func(rows in
 		return nil
 	}
 	c.known, c.reloading, c.buffering = true, false, false
+	b.unknown--
 	for _, op := range c.buffered {
 		c.apply(op, sluice.MillisOf(a.cfg.Now()))
 	}
@@ -142,6 +147,7 @@ func (c *campaign) distrust() {
 	c.reloading = true
 	if c.known {
 		c.known = false
+		c.book.unknown++
 		c.ready = make(chan struct{})
 		c.soldOut.Store(false) // BUSY, not SOLD_OUT: a unit may turn out to be free
 	}

@@ -17,14 +17,14 @@ type batch struct {
 	answers  []sluice.Decision // valid once answered is set
 	dropped  []bool            // answered already: not to be settled
 	born     time.Time
-	timer    *time.Timer   // wakes those who wait for longer than MaxWait; runs from settle to close
+	timer    *time.Timer   // wakes those who wait for longer than MaxWait; runs from the first claim to close
 	wake     chan struct{} // closed when the batch is answered, or takes too long
 	woken    sync.Once
 	answered atomic.Bool
 }
 
-// wait blocks until the batch is answered; false where it takes longer than MaxWait. One channel, not several: thousands
-// wait here.
+// wait blocks until the batch is answered; false where it takes longer than MaxWait. One channel, not several:
+// thousands wait here.
 func (t *batch) wait() bool {
 	<-t.wake
 	return t.answered.Load()
@@ -32,12 +32,12 @@ func (t *batch) wait() bool {
 
 func (t *batch) wakeAll() { t.woken.Do(func() { close(t.wake) }) }
 
-// await gives the answer of one's own claim.
-func (a *Admission) await(t *batch, slot int, claim sluice.Claim) sluice.Decision {
-	if !t.wait() {
-		return a.unavailable(t.of[slot], claim)
+// await gives the answer of one's own claim. Until it is there the batch may still be growing, and is not looked at.
+func (a *Admission) await(c *campaign, own pendingOn, claim sluice.Claim) sluice.Decision {
+	if !own.batch.wait() {
+		return a.unavailable(c, claim)
 	}
-	return t.answers[slot]
+	return own.batch.answers[own.slot]
 }
 
 // committer gathers winners and has them settled, one transaction after the other. The next batch gathers while the
@@ -84,6 +84,7 @@ func (k *committer) add(c *campaign, claim sluice.Claim) (t *batch, slot int, ok
 		t = k.queue[n-1]
 	} else {
 		t = &batch{born: time.Now(), wake: make(chan struct{})}
+		t.timer = time.AfterFunc(k.a.cfg.MaxWait, t.wakeAll)
 		k.queue = append(k.queue, t)
 	}
 	t.claims = append(t.claims, claim)
@@ -165,7 +166,6 @@ func (k *committer) drop(c *campaign) {
 }
 
 func (k *committer) settle(t *batch) {
-	t.timer = time.AfterFunc(k.a.cfg.MaxWait, t.wakeAll)
 	s := &settledBatch{batch: t, claims: t.claims}
 	for i := range t.claims {
 		if !t.dropped[i] {
@@ -192,6 +192,11 @@ func (k *committer) settle(t *batch) {
 func (k *committer) finish() {
 	defer k.a.done.Done()
 	for s := range k.settled {
+		for i, dropped := range s.dropped {
+			if dropped {
+				k.a.takeBack(s.of[i], s.batch, s.batch.claims[i].ID)
+			}
+		}
 		switch {
 		case s.err == nil:
 			k.a.confirm(s)
@@ -264,18 +269,25 @@ func (a *Admission) conclude(c *campaign, claim sluice.Claim, o sluice.Outcome) 
 
 // undo takes back a batch of which nothing was written.
 func (a *Admission) undo(s *settledBatch) {
-	now := sluice.MillisOf(a.cfg.Now())
 	for j, claim := range s.claims {
-		c := s.of[s.slots[j]]
-		c.book.mu.Lock()
-		if r := c.book.find(claim.ID); r != nil && r.pending && c.known {
-			units := c.book.forget(claim.ID)
-			c.available += units
-			c.queued -= units
-			c.mark(now)
-		}
-		c.book.mu.Unlock()
+		a.takeBack(s.of[s.slots[j]], s.batch, claim.ID)
 		s.answers[s.slots[j]] = busy(retryReloadMS)
+	}
+}
+
+// takeBack forgets a claim of a batch that was not written. Where the campaign has been read back since, the record is
+// gone or that of a later try.
+func (a *Admission) takeBack(c *campaign, t *batch, id sluice.ClaimID) {
+	c.book.mu.Lock()
+	defer c.book.mu.Unlock()
+	if c.book.pending[id] != t {
+		return
+	}
+	units := c.book.forget(id)
+	if c.known { // else the units are counted anew
+		c.available += units
+		c.queued -= units
+		c.mark(sluice.MillisOf(a.cfg.Now()))
 	}
 }
 
@@ -287,6 +299,7 @@ func (a *Admission) findOut(s *settledBatch) {
 		i := s.slots[j]
 		c := s.of[i]
 		if !c.await(a.ctx) {
+			a.takeBack(c, s.batch, claim.ID) // nobody may wait for this batch again
 			s.answers[i] = a.unavailable(c, claim)
 			continue
 		}

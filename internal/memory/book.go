@@ -29,7 +29,8 @@ const chunkSize = 4096
 // book knows the claims of one campaign, or of all campaigns that share a limit. Its lock also guards the stock of
 // these campaigns, so that limit, stock and claim change together. It is never held over I/O.
 type book struct {
-	mu sync.RWMutex
+	mu      sync.RWMutex
+	unknown int // campaigns whose claims are not all read: what they take of the limit is not known
 	claims
 }
 
@@ -37,6 +38,7 @@ type book struct {
 type claims struct {
 	chunks  []*[chunkSize]record // records by number; chunks never move
 	n       uint32
+	free    []uint32 // numbers of records that were forgotten: add uses them again
 	index   map[sluice.ClaimID]uint32
 	holders map[sluice.UserKey]holder
 	pending map[sluice.ClaimID]*batch // claims whose batch is not committed yet
@@ -61,13 +63,9 @@ func (b *claims) find(id sluice.ClaimID) *record {
 	return b.at(i)
 }
 
-// add appends a record and counts it towards its user's limit.
+// add keeps a record and counts it towards its user's limit.
 func (b *claims) add(r record) {
-	i := b.n
-	if i%chunkSize == 0 {
-		b.chunks = append(b.chunks, new([chunkSize]record))
-	}
-	b.n++
+	i := b.place()
 	key := r.id.User()
 	h := b.holders[key]
 	r.next = h.head
@@ -75,6 +73,20 @@ func (b *claims) add(r record) {
 	b.holders[key] = h
 	b.index[r.id] = i
 	*b.at(i) = r
+}
+
+// place gives the number of a record that is free.
+func (b *claims) place() uint32 {
+	if last := len(b.free) - 1; last >= 0 {
+		i := b.free[last]
+		b.free = b.free[:last]
+		return i
+	}
+	if b.n%chunkSize == 0 {
+		b.chunks = append(b.chunks, new([chunkSize]record))
+	}
+	b.n++
+	return b.n - 1
 }
 
 // give takes units and limit units off a record, never more than it has, and says how many units came free.
@@ -92,16 +104,29 @@ func (b *claims) give(r *record, units, limit int64) int64 {
 	return units
 }
 
-// forget takes away a claim that never came to be. Its record stays as an empty entry of its user's list.
+// forget takes away a claim that never came to be, without a trace: a store that refuses may do so for hours.
 func (b *claims) forget(id sluice.ClaimID) (units int64) {
-	r := b.find(id)
-	if r == nil {
+	i, ok := b.index[id]
+	if !ok {
 		return 0
 	}
+	r := b.at(i)
 	units = b.give(r, int64(r.live), int64(r.limit))
+	key := id.User()
+	h := b.holders[key]
+	for at := &h.head; *at != 0; at = &b.at(*at - 1).next {
+		if *at == i+1 {
+			*at = r.next
+			break
+		}
+	}
+	if b.holders[key] = h; h.head == 0 {
+		delete(b.holders, key)
+	}
 	delete(b.index, id)
 	delete(b.pending, id)
-	r.pending, r.quantity = false, 0
+	*r = record{}
+	b.free = append(b.free, i)
 	return units
 }
 

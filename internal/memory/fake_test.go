@@ -23,6 +23,7 @@ type fakeLedger struct {
 	outcome func(sluice.Claim) sluice.Reason
 	loads   int
 	loading func(n int) error
+	begun   func(n int) // runs when a load has begun and no row of it has been read
 }
 
 func newFake(campaigns ...sluice.Campaign) *fakeLedger {
@@ -88,6 +89,9 @@ func (f *fakeLedger) Load(
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	begin(f.campaigns[id])
+	if f.begun != nil {
+		f.begun(n)
+	}
 	for _, k := range f.claims {
 		if k.Campaign != id {
 			continue
