@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -166,6 +167,7 @@ func (s *server) arm(ctx context.Context, o serverOptions) error {
 		p.at("arming "+campaign+":", rows, of)
 	})
 	if err == nil {
+		debug.FreeOSMemory() // what reading millions of rows left behind is not needed again
 		s.ready.done(what)
 	}
 	return err
