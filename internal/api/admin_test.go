@@ -164,6 +164,28 @@ func TestFailedAuthentications(t *testing.T) {
 	}
 }
 
+// TestFailedAuthenticationsAddUpWhileTimePasses: guesses that take a millisecond each are as many guesses.
+func TestFailedAuthenticationsAddUpWhileTimePasses(t *testing.T) {
+	now := newClock()
+	a := operators(t, api.AdminConfig{Now: now.now}, api.AdminDeps{})
+	looked := 0
+	for i := range 1000 {
+		now.add(time.Millisecond)
+		if got := ask(a, "GET", level, "", as(fmt.Sprintf("guess-%d", i))); got.status == 401 {
+			looked++
+		}
+	}
+	if looked != 10 {
+		t.Errorf("%d of 1000 guesses within a second were looked at, want 10", looked)
+	}
+	now.add(6 * time.Second)
+	for i, want := range []int{401, 429} {
+		if got := ask(a, "GET", level, "", as("later")); got.status != want {
+			t.Errorf("guess %d after 6 s: %d, want %d", i, got.status, want)
+		}
+	}
+}
+
 type brokenKeys struct{}
 
 func (brokenKeys) KeyByHash(context.Context, [32]byte) (sluice.APIKey, error) {

@@ -178,11 +178,11 @@ func (f failure) decayed(now time.Time) failure {
 	return f
 }
 
-// may says whether addr may try.
+// may says whether addr may try: whether a failure more still has room. What decays while somebody guesses is no room.
 func (f *failures) may(addr netip.Addr) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.byAddr[scope(addr)].decayed(f.now()).count < failureBurst
+	return f.byAddr[scope(addr)].decayed(f.now()).count <= failureBurst-1
 }
 
 // known says whether the key was good lately.
