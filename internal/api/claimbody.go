@@ -130,6 +130,25 @@ func (b *claimBody) stringMember(name string, into *[]byte, most int) bool {
 	return true
 }
 
+// header takes the request id from the lines of the header Idempotency-Key. An empty one is a fault: a client that
+// believes it has named its request would get another claim with every retry.
+func (b *claimBody) header(lines [][]byte) {
+	if len(lines) == 0 {
+		return
+	}
+	key := lines[0]
+	if len(lines) > 1 {
+		b.fault("Idempotency-Key", "is there twice")
+	}
+	if detail := wrongName(key, sluice.MaxRequestID); detail != "" {
+		b.fault("Idempotency-Key", detail)
+	}
+	if b.hasRequestID && string(b.requestID) != string(key) {
+		b.fault("request_id", "must be the same as the header Idempotency-Key")
+	}
+	b.requestID = key
+}
+
 // wrongName says what is wrong with a name from outside; empty where nothing is.
 func wrongName(s []byte, most int) string {
 	if len(s) < 1 || len(s) > most {

@@ -107,15 +107,7 @@ func (p *Public) readClaim(c *call, campaign string) *Problem {
 	} else {
 		*b = claimBody{room: b.room[:0], faults: b.faults[:0]}
 	}
-	if key := c.ctx.Request.Header.Peek("Idempotency-Key"); len(key) > 0 {
-		if detail := wrongName(key, sluice.MaxRequestID); detail != "" {
-			b.fault("Idempotency-Key", detail)
-		}
-		if b.hasRequestID && string(b.requestID) != string(key) {
-			b.fault("request_id", "must be the same as the header Idempotency-Key")
-		}
-		b.requestID = key
-	}
+	b.header(c.ctx.Request.Header.PeekAll("Idempotency-Key"))
 	if n := len(c.ctx.Request.Header.Peek("X-Device-Id")); n > sluice.MaxDeviceID {
 		b.fault("X-Device-Id", "must be at most 128 bytes long")
 	}

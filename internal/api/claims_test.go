@@ -75,6 +75,8 @@ func formCases() []bodyCase {
 		{"header and body differ", `{"request_id":"k"}`, []string{isJSON, "Idempotency-Key: l"}, 422,
 			"request_id must be the same as the header Idempotency-Key"},
 		{"long header", ``, []string{"Idempotency-Key: " + long}, 422, "Idempotency-Key must be 1 to 128 bytes long"},
+		{"empty header", ``, []string{"Idempotency-Key: "}, 422, "Idempotency-Key must be 1 to 128 bytes long"},
+		{"two headers", ``, []string{"Idempotency-Key: k", "Idempotency-Key: l"}, 422, "Idempotency-Key is there twice"},
 		{"header not UTF-8", ``, []string{"Idempotency-Key: \xff"}, 422, "Idempotency-Key must be UTF-8"},
 		{"long device", ``, []string{"X-Device-Id: " + long}, 422, "X-Device-Id must be at most 128 bytes long"},
 
