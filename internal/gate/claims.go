@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -24,7 +26,14 @@ type claims struct {
 
 // sound says whether the claims can name a buyer.
 func (c *claims) sound() bool {
-	return len(c.subject) >= 1 && len(c.subject) <= sluice.MaxUserID && len(c.device) <= sluice.MaxDeviceID
+	return len(c.subject) >= 1 && len(c.subject) <= sluice.MaxUserID && len(c.device) <= sluice.MaxDeviceID &&
+		plain(c.subject) && plain(c.device)
+}
+
+// plain says whether a name can be told from every other one and be written in a blocklist or a file: no control
+// characters, and none that may stand for broken text, which would make one buyer of two.
+func plain(name string) bool {
+	return !strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || unicode.IsControl(r) })
 }
 
 // parse reads the claims. A registered claim of the wrong type is an error: a token that cannot be understood is not a

@@ -51,8 +51,8 @@ func (l *lines) all(tb testing.TB) []map[string]any {
 func TestDecisionLog(t *testing.T) {
 	out := new(lines)
 	r := newRig(t, func(c *gate.Config) { c.DecisionLog = out })
-	req := r.request(t, "alice\"\\\n\u2028张")
-	req.RequestID, req.Pass, req.Device = "a very secret request", "a pass", "telephone \xff"
+	req := r.request(t, "alice\"\\\u2028张")
+	req.RequestID, req.Pass, req.Device = "a very secret request", "a pass", "tele\nphone \xff"
 	r.claim(t, req, sluice.ReasonConfirmed)
 	r.SetSwitches([]sluice.SwitchSetting{set(sluice.SwitchDecisionLog, "", 1)})
 	confirmed := r.claim(t, req, sluice.ReasonConfirmed)
@@ -70,7 +70,7 @@ func TestDecisionLog(t *testing.T) {
 	}
 	for i, want := range []map[string]any{
 		{"check": "admission", "reason": "CONFIRMED", "claim_id": confirmed.ID.String(), "campaign": "spring",
-			"user": "alice\"\\\n\u2028张", "device": "telephone \ufffd", "addr": "192.0.2.7",
+			"user": "alice\"\\\u2028张", "device": "tele\nphone \ufffd", "addr": "192.0.2.7",
 			"time": "2026-11-11T12:01:00.000Z", "quantity": 1.0},
 		{"check": "marker", "reason": "SOLD_OUT"},
 		{"check": "campaign", "reason": "UNKNOWN_CAMPAIGN", "campaign": "no \"such\"", "user": nil},

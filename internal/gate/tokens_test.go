@@ -89,6 +89,12 @@ func TestTokenClaims(t *testing.T) {
 		{"sub of 65 bytes", value("sub", strings.Repeat("x", 65)), false},
 		{"sub of 64 bytes in Chinese", value("sub", strings.Repeat("张", 21)+"x"), true},
 		{"sub of 66 bytes in Chinese", value("sub", strings.Repeat("张", 22)), false},
+		{"sub with a zero byte", value("sub", "a\x00b"), false},
+		{"sub with a line break", value("sub", "a\nb"), false},
+		{"sub with DEL", value("sub", "a\x7f"), false},
+		{"sub with what stands for broken text", value("sub", "a\ufffd"), false},
+		{"sub with a space", value("sub", "a b"), true},
+		{"did with a zero byte", value("did", "a\x00b"), false},
 		{"did of 128 bytes", value("did", strings.Repeat("d", 128)), true},
 		{"did of 129 bytes", value("did", strings.Repeat("d", 129)), false},
 		{"did is a number", value("did", 1), false},
@@ -100,6 +106,17 @@ func TestTokenClaims(t *testing.T) {
 			if got := !refused(t, g, token); got != tt.ok {
 				t.Errorf("%s, cached %t: taken %t, want %t", tt.name, cached, got, tt.ok)
 			}
+		}
+	}
+}
+
+// TestTwoBuyersDoNotBecomeOne: JSON decoders repair broken text, so that two subjects would be one buyer.
+func TestTwoBuyersDoNotBecomeOne(t *testing.T) {
+	for _, raw := range []string{
+		`{"sub":"a\ud800"}`, `{"sub":"a\udfff"}`, "{\"sub\":\"a\xff\"}", "{\"sub\":\"a\xfe\"}", `{"sub":"a","did":"\ud800"}`,
+	} {
+		if user, device, _, ok := gate.ParseClaims([]byte(raw)); ok {
+			t.Errorf("%q is taken for user %q, device %q", raw, user, device)
 		}
 	}
 }
