@@ -136,7 +136,7 @@ func (d *demo) show() error {
 // sale runs one crowd and prints its verdict.
 func (d *demo) sale(cfg lab.Config) error {
 	cfg.URL, cfg.AdminURL, cfg.AdminKey, cfg.JWTSecret = d.server.publicURL(), d.server.adminURL(), d.key, d.secret
-	cfg.Listed = true
+	cfg.Listed, cfg.Shared = true, true
 	screen := lab.NewScreen(d.a.out, isTerminal(d.a.out), true)
 	cfg.Stage, cfg.Progress = screen.Stage, screen.Progress
 	if d.a.json {

@@ -17,6 +17,8 @@ type Verdict struct {
 	Lost           int64    `json:"lost"`             // claims that a client saw confirmed and that have no live row
 	Double         int64    `json:"double"`           // live rows, or claim ids told, beyond the first of one request id
 	Changed        int64    `json:"changed"`          // refusals of a request id whose claim the client had seen confirmed
+	Denied         int64    `json:"denied"`           // live rows of clients whose every click was answered with a refusal
+	Unasked        int64    `json:"unasked"`          // live rows that no click asked for, or of another quantity
 	OverLimit      int64    `json:"over_limit"`       // users who hold more than their limit
 	Drift          int64    `json:"drift"`            // as the server's own verify says
 	VerifyOK       bool     `json:"verify_ok"`        // the server's own verify
@@ -29,9 +31,10 @@ type Verdict struct {
 
 // ledgerView is what the audit keeps of the rows.
 type ledgerView struct {
-	rows  map[sluice.ClaimID]bool // claim id → live
-	units map[int]int64           // buyer → live units
-	tries map[int]int64           // buyer → live rows under its one request id
+	rows  map[sluice.ClaimID]bool  // claim id → live
+	units map[int]int64            // buyer → live units
+	tries map[int]int64            // buyer → live rows under its one request id
+	asked map[sluice.ClaimID]int64 // claim id → live units, of these rows
 }
 
 // audit compares the rows of campaign with what the clients of s saw.
@@ -44,7 +47,9 @@ func audit(ctx context.Context, a *Operators, s *shift, campaign string) (Verdic
 		Stock: check.Total, Drift: check.Drift, VerifyOK: check.OK, UsersOverLimit: check.UsersOverLimit,
 		Oversold: check.UnitsOverTotal, Examples: []string{},
 	}
-	view := ledgerView{rows: map[sluice.ClaimID]bool{}, units: map[int]int64{}, tries: map[int]int64{}}
+	view := ledgerView{
+		rows: map[sluice.ClaimID]bool{}, units: map[int]int64{}, tries: map[int]int64{}, asked: map[sluice.ClaimID]int64{},
+	}
 	err = a.claims(ctx, campaign, s.cfg.Cursor, func(r claimRow) { view.add(&v, s, r) })
 	if err != nil {
 		return v, err
@@ -58,6 +63,12 @@ func audit(ctx context.Context, a *Operators, s *shift, campaign string) (Verdic
 		if n := view.tries[b]; n > 1 {
 			v.Double += n - 1
 			v.example("request id %s has %d live rows", s.crowd.requestID(b), n)
+		}
+	}
+	for id, units := range view.asked {
+		if units != int64(s.cfg.Quantity) {
+			v.Unasked++
+			v.example("%s holds %d units, %d were asked for", id, units, s.cfg.Quantity)
 		}
 	}
 	v.OverLimit = max(v.OverLimit, v.UsersOverLimit)
@@ -95,7 +106,13 @@ func (w *ledgerView) add(v *Verdict, s *shift, r claimRow) {
 		return
 	}
 	w.units[b] += r.Quantity
-	if r.RequestID == s.crowd.requestID(b) && !again {
+	if r.RequestID != s.crowd.requestID(b) {
+		v.Unasked++
+		v.example("%s has %s under the request id %q, which it never sent", r.User, r.ID, r.RequestID)
+		return
+	}
+	w.asked[id] += r.Quantity
+	if !again {
 		w.tries[b]++
 	}
 }
@@ -150,12 +167,30 @@ func (v *Verdict) compare(s *shift, view ledgerView) (promised int64) {
 			v.example("%s was told CONFIRMED, then %s for the same request id", s.crowd.user(int(buyer)), codeName(r.code))
 		}
 	}
-	for b := range view.tries {
-		if _, ok := told[uint32(b)]; !ok {
-			v.Unheard++
+	v.untold(s, view, func(buyer uint32) bool { _, ok := told[buyer]; return ok })
+	return promised
+}
+
+// untold counts the live rows that nobody was told of: where a click had no answer, or one that leaves it open, the
+// client can still ask; where all were refusals the unit is lost to everyone.
+func (v *Verdict) untold(s *shift, view ledgerView, told func(buyer uint32) bool) {
+	open := map[uint32]bool{}
+	for i := range s.records {
+		r := &s.records[i]
+		if r.code == 0 || r.code >= codeOther || sluice.Reason(r.code) == sluice.ReasonUnavailable {
+			open[s.crowd.arrivals[i].buyer] = true
 		}
 	}
-	return promised
+	for b := range view.tries {
+		switch buyer := uint32(b); {
+		case told(buyer):
+		case open[buyer]:
+			v.Unheard++
+		default:
+			v.Denied++
+			v.example("%s was only ever refused, and has a live row", s.crowd.user(b))
+		}
+	}
 }
 
 // heard says whether any client was told reason.

@@ -63,6 +63,7 @@ type Config struct {
 	Timeout  time.Duration // an answer that takes longer counts as lost; default 30 s
 	Workers  int           // event loops of the client; default half of the processors
 	PID      int           // of the server, where it runs on this machine: its CPU is measured
+	Shared   bool          // the server runs in this process: its CPU cannot be told from the client's
 	// RootCAs are trusted for https; default: the system's.
 	RootCAs *x509.CertPool `json:"-"`
 

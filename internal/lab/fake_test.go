@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,6 +34,10 @@ const (
 	babble          // answers half of the claims with what no client understands
 	closing         // ends the connection after each answer
 	release         // gives the unit of every tenth confirmed claim away again
+	deny            // records every tenth claim and says SOLD_OUT, also when asked again
+	invent          // adds a row that nobody asked for to every tenth claim, within the limit
+	inflate         // takes two units where one was asked for, within the limit
+	stall           // never answers every seventh claim
 )
 
 // fake speaks as much of the API as the lab uses, from memory.
@@ -42,13 +47,14 @@ type fake struct {
 	admin  *httptest.Server
 	srv    *fasthttp.Server
 
-	mu    sync.Mutex
-	total int64
-	left  int64
-	rows  []fakeRow
-	known map[string]int // request id → row
-	n     int
-	pages int
+	mu     sync.Mutex
+	total  int64
+	left   int64
+	rows   []fakeRow
+	known  map[string]int // request id → row
+	denied map[string]bool
+	n      int
+	pages  int
 }
 
 type fakeRow struct {
@@ -61,7 +67,7 @@ type fakeRow struct {
 
 func newFake(t *testing.T, kind fault) *fake {
 	t.Helper()
-	f := &fake{fault: kind, known: map[string]int{}}
+	f := &fake{fault: kind, known: map[string]int{}, denied: map[string]bool{}}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +124,7 @@ func (f *fake) serve(c *fasthttp.RequestCtx) {
 func (f *fake) claim(c *fasthttp.RequestCtx, user, rid string, q int64) {
 	f.n++
 	if row, ok := f.known[rid]; ok && f.fault != double {
-		if f.fault == fickle {
+		if f.fault == fickle || f.denied[rid] {
 			fmt.Fprint(c, `{"code":"SOLD_OUT"}`)
 			return
 		}
@@ -136,6 +142,10 @@ func (f *fake) claim(c *fasthttp.RequestCtx, user, rid string, q int64) {
 	f.left -= q
 	id := sluice.NewClaimID("fake", user, sluice.SourceClaim, "").String()
 	row := fakeRow{id, user, rid, q, "confirmed"}
+	if f.fault == inflate && len(f.rows)%10 == 0 && f.left > 0 {
+		f.left--
+		row.Quantity++
+	}
 	if f.fault == release && len(f.rows)%10 == 0 {
 		row.State = "released"
 	}
@@ -143,10 +153,20 @@ func (f *fake) claim(c *fasthttp.RequestCtx, user, rid string, q int64) {
 		f.known[rid] = len(f.rows)
 		f.rows = append(f.rows, row)
 	}
-	if f.fault == generous {
+	if f.fault == deny && len(f.rows)%10 == 0 {
+		f.denied[rid] = true
+		fmt.Fprint(c, `{"code":"SOLD_OUT"}`)
+		return
+	}
+	if f.fault == generous || f.fault == invent && f.n%10 == 0 && f.left > 0 {
 		second := sluice.NewClaimID("fake", user, sluice.SourceClaim, "").String()
 		f.rows = append(f.rows, fakeRow{second, user, "other-" + rid, q, "confirmed"})
 		f.left -= q
+	}
+	if f.fault == stall && f.n%7 == 0 {
+		c.HijackSetNoResponse(true)
+		c.Hijack(func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) })
+		return
 	}
 	if f.fault == mute && f.n%7 == 0 {
 		c.HijackSetNoResponse(true)

@@ -24,7 +24,13 @@ func (r Result) WriteHTML(w io.Writer) error {
 		"dec":   func(v float64) string { return fmt.Sprintf("%.2f", v) },
 		"pct":   func(v float64) string { return fmt.Sprintf("%.1f", v*100) },
 		"class": shareClass,
-		"join":  func(s []string) string { return strings.Join(s, " · ") },
+		"until": func(noAnswer int64) string {
+			if noAnswer > 0 {
+				return "until the last answer"
+			}
+			return "until everyone was answered"
+		},
+		"join": func(s []string) string { return strings.Join(s, " · ") },
 	}).Parse(reportHTML)
 	if err != nil {
 		return fmt.Errorf("lab: the report's template: %w", err)

@@ -84,7 +84,7 @@ type Quantiles struct {
 
 // Latency counts from the moment a buyer meant to click until the answer was read (with --page: the page included).
 type Latency struct {
-	All       Quantiles    `json:"all"`
+	All       Quantiles    `json:"all"` // whoever waited in vain is in it, with the wait
 	Confirmed Quantiles    `json:"confirmed"`
 	Refused   Quantiles    `json:"refused"`
 	Trip      Quantiles    `json:"trip"`           // from the first byte sent to the answer, for comparison
@@ -239,10 +239,13 @@ func (s *shift) latency() *Latency {
 	all, confirmed, refused, trip, page := newHistogram(), newHistogram(), newHistogram(), newHistogram(), newHistogram()
 	for i := range s.records {
 		r, at := &s.records[i], s.crowd.arrivals[i].at
+		took := int64(max(r.done, at+1) - at)
+		if r.code == codeTimeout {
+			_ = all.RecordValue(took) // at least: to leave them out would call a server fast that answers few
+		}
 		if r.code == 0 || r.code >= codeOther {
 			continue
 		}
-		took := int64(max(r.done, at+1) - at)
 		_ = all.RecordValue(took)
 		_ = trip.RecordValue(int64(max(r.done, r.sent+1) - r.sent))
 		if sluice.Reason(r.code).Admitted() {

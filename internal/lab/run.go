@@ -200,11 +200,20 @@ func (s *shift) judgeClient(c *cost, took float64) {
 		k.Share = round(k.CPU/(k.CPU+c.server.CPU), 2)
 		k.MachineFull = k.Cores+c.server.Cores >= fullMachine*float64(runtime.NumCPU())
 	}
+	k.judge(runtime.NumCPU(), s.cfg.Shared)
+}
+
+// judge sets Limit and Says from what was measured, on a machine of so many processors. shared: the client's CPU is the
+// server's too.
+func (k *Client) judge(cpus int, shared bool) {
 	switch {
 	case k.Busiest >= busyLoop:
 		k.Limit = true
 		k.Says = fmt.Sprintf("the client was the limit: an event loop used %.0f%% of a processor", k.Busiest*100)
-	case k.Others >= othersShare*float64(runtime.NumCPU()):
+	case k.Cores >= fullMachine*float64(cpus) && !shared:
+		k.Limit = true
+		k.Says = fmt.Sprintf("the client was the limit: it used all processors, %.2f of %d", k.Cores, cpus)
+	case k.Others >= othersShare*float64(cpus):
 		k.Says = fmt.Sprintf("the machine was not quiet: other programs used %.2f processors", k.Others)
 	case k.LagP99 >= lateMS && !k.MachineFull:
 		k.Limit = true
@@ -212,6 +221,8 @@ func (s *shift) judgeClient(c *cost, took float64) {
 			k.LagP99)
 	case k.MachineFull:
 		k.Says = fmt.Sprintf("the machine was full: the client took %.0f%% of the CPU that both used", k.Share*100)
+	case k.Busiest == 0:
+		k.Says = fmt.Sprintf("the client was not the limit: it used %.2f of %d processors", k.Cores, cpus)
 	default:
 		k.Says = fmt.Sprintf("the client was not the limit: its busiest event loop used %.0f%% of a processor", k.Busiest*100)
 	}

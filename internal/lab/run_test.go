@@ -10,6 +10,7 @@ import (
 	"os"
 	"reflect"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,9 @@ func TestVerdict(t *testing.T) {
 		{"does not answer", mute, true, "Unheard"},
 		{"babbles", babble, true, "NoAnswer"},
 		{"releases what it confirmed", release, false, "Lost"},
+		{"refuses whom it gave a unit", deny, false, "Denied"},
+		{"gives what nobody asked for", invent, false, "Unasked"},
+		{"takes more units than asked for", inflate, false, "Unasked"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -66,6 +70,8 @@ func TestVerdict(t *testing.T) {
 				cfg.Retry = 0
 			case double:
 				cfg.Stock = 5000
+			case invent, inflate:
+				cfg.Limit = 2
 			}
 			r := run(t, cfg)
 			if r.Verdict.OK != c.ok {
@@ -166,6 +172,53 @@ func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	}
 	if r.Client.WaitP99 < 100 || r.Client.LagP99 > 100 {
 		t.Errorf("the wait for a connection is not the client's lag: %+v", r.Client)
+	}
+}
+
+// Whoever waits in vain is no reason to call the others fast: his wait counts, and nobody says that everyone was
+// answered.
+func TestClicksWithoutAnAnswerCount(t *testing.T) {
+	t.Parallel()
+	f := newFake(t, stall)
+	cfg := f.config()
+	cfg.Buyers, cfg.Connections, cfg.Retry, cfg.Timeout, cfg.Stock = 200, 64, 0, 300*time.Millisecond, 200
+	r := run(t, cfg)
+	lost := count(r, "TIMEOUT")
+	if lost == 0 || r.Verdict.NoAnswer != lost {
+		t.Fatalf("%d timeouts, verdict %+v", lost, r.Verdict)
+	}
+	if r.Latency.All.Count != int64(r.Setup.Claims) || r.Latency.All.P99 < 300 {
+		t.Errorf("latencies of %d of %d claims, p99 %.1f ms", r.Latency.All.Count, r.Setup.Claims, r.Latency.All.P99)
+	}
+	var summary strings.Builder
+	if err := r.WriteSummary(&summary, nil); err != nil || strings.Contains(summary.String(), "everyone") {
+		t.Errorf("%v: %s", err, summary.String())
+	}
+}
+
+// The client says that it was the limit wherever the server may be faster than the figures.
+func TestTheClientSaysWhenItWasTheLimit(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name   string
+		c      lab.Client
+		shared bool // with the server, in one process
+		limit  bool
+		says   string
+	}{
+		{"idle", lab.Client{Cores: 0.2, Busiest: 0.1}, false, false, "not the limit"},
+		{"a full loop", lab.Client{Cores: 1, Busiest: 0.95}, false, true, "event loop"},
+		{"no loops to be measured, all processors used", lab.Client{Cores: 3.8}, false, true, "all processors"},
+		{"the same on a noisy machine", lab.Client{Cores: 3.8, Others: 1}, false, true, "all processors"},
+		{"the server in the same process", lab.Client{Cores: 3.8}, true, false, "not the limit"},
+		{"half of the machine", lab.Client{Cores: 1.5, MachineFull: true, Share: 0.4}, false, false, "the machine was full"},
+		{"others", lab.Client{Cores: 0.5, Others: 1}, false, false, "not quiet"},
+		{"late", lab.Client{Cores: 0.5, LagP99: 30}, false, true, "late"},
+	} {
+		tc.c.Judge(4, tc.shared)
+		if tc.c.Limit != tc.limit || !strings.Contains(tc.c.Says, tc.says) {
+			t.Errorf("%s: limit %v, %q", tc.name, tc.c.Limit, tc.c.Says)
+		}
 	}
 }
 

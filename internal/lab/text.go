@@ -41,7 +41,7 @@ func (r Result) WriteSummary(w io.Writer, paint Paint) error {
 	t := &text{paint: paint}
 	t.verdict(r)
 	if v := r.Speed; v != nil {
-		t.line("      everyone answered in %.2f s · %s claims/s · %s confirmed in %.2f s", v.AnsweredIn,
+		t.line("      %s %.2f s · %s claims/s · %s confirmed in %.2f s", r.answered(), v.AnsweredIn,
 			Thousands(int64(v.ClaimsPerS)), Thousands(v.Confirmed), v.ConfirmedIn)
 		t.line("      from each click to its answer: p50 %s ms · p99 %s ms · p99.9 %s ms · max %s ms",
 			ms(r.Latency.All.P50), ms(r.Latency.All.P99), ms(r.Latency.All.P999), ms(r.Latency.All.Max))
@@ -89,6 +89,14 @@ func (v Verdict) Sentence() string {
 	return strings.Join(wrong, ", ")
 }
 
+// answered says what AnsweredIn means: with clicks that had no answer it is not everyone's.
+func (r Result) answered() string {
+	if r.Verdict.NoAnswer > 0 {
+		return "the last answer after"
+	}
+	return "everyone answered in"
+}
+
 type auditFault struct {
 	name  string
 	words string
@@ -101,6 +109,8 @@ func (v Verdict) faults() []auditFault {
 		{"lost", "confirmed claims lost", v.Lost},
 		{"double", "claims doubled under one request id", v.Double},
 		{"changed", "confirmed claims refused when asked again", v.Changed},
+		{"denied", "units given to clients who were refused", v.Denied},
+		{"unasked", "claims that nobody asked for", v.Unasked},
 		{"over limit", "users over their limit", v.OverLimit},
 		{"drift", "units of drift", max(v.Drift, -v.Drift)},
 	}
@@ -144,7 +154,7 @@ func (t *text) setup(s Setup) {
 func (t *text) speed(r Result) {
 	v := r.Speed
 	t.head("Speed")
-	t.line("    everyone answered in  %8s s", fmt.Sprintf("%.2f", v.AnsweredIn))
+	t.line("    %-21s %8s s", r.answered(), fmt.Sprintf("%.2f", v.AnsweredIn))
 	t.line("    claims answered       %8s /s   peak %s/s, offered %s/s", Thousands(int64(v.ClaimsPerS)),
 		Thousands(int64(v.PeakPerS)), Thousands(int64(v.OfferedPerS)))
 	t.line("    claims confirmed      %8s /s   %s within %.2f s", Thousands(int64(v.ConfirmedPerS)),
