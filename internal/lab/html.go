@@ -128,14 +128,15 @@ func yAxis(b *strings.Builder, top float64, label func(float64) string) func(flo
 	return y
 }
 
-// svg draws answers a second over time, stacked by outcome, and what the schedule asked for as a line.
+// svg draws answers a second over time, stacked by outcome, and what the schedule asked for as a line. The answers
+// set the scale: where the schedule asks for more it runs along the top.
 func (s *Series) svg() template.HTML {
 	n := len(s.Confirmed)
 	perSecond := 1000 / float64(s.StepMS)
 	var top float64
 	for i := range n {
 		sum := s.Confirmed[i] + s.SoldOut[i] + s.Other[i] + s.Trouble[i]
-		top = max(top, float64(sum)*perSecond, float64(s.Due[i])*perSecond)
+		top = max(top, float64(sum)*perSecond)
 	}
 	var b strings.Builder
 	const title = "Answers a second over time, by outcome"
@@ -160,7 +161,7 @@ func (s *Series) svg() template.HTML {
 	}
 	b.WriteString(`<polyline class="due" points="`)
 	for i := range n {
-		fmt.Fprintf(&b, "%.2f,%.2f ", chartL+w*(float64(i)+0.5), y(float64(s.Due[i])*perSecond))
+		fmt.Fprintf(&b, "%.2f,%.2f ", chartL+w*(float64(i)+0.5), max(y(float64(s.Due[i])*perSecond), chartT))
 	}
 	b.WriteString(`"/>`)
 	length := float64(n*s.StepMS) / 1000

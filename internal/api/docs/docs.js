@@ -17,7 +17,8 @@ function table(heads, rows) {
   const body = rows.map((cells) =>
     make("tr", {}, ...cells.map((c) => (c instanceof Node ? make("td", {}, c) : make("td", {}, String(c))))),
   );
-  return make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
+  const whole = make("table", {}, make("thead", {}, head), make("tbody", {}, ...body));
+  return make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": heads.join(", ") }, whole);
 }
 
 function resolve(doc, schema) {
