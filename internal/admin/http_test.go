@@ -322,7 +322,13 @@ func TestRolesAndRevocation(t *testing.T) {
 		who          string // the lowest role that may
 	}{
 		{"GET", "/v1/admin/campaigns", nil, "viewer"},
-		{"GET", "/v1/admin/audit-log", nil, "viewer"},
+		{"GET", "/v1/admin/campaigns/none/report", nil, "viewer"},
+		{"GET", "/v1/admin/switches", nil, "viewer"},
+		{"GET", "/v1/admin/audit-log", nil, "support"}, // from here on it is about single people
+		{"GET", "/v1/admin/blocklist", nil, "support"},
+		{"GET", "/v1/admin/blocklist/none", nil, "support"},
+		{"GET", "/v1/admin/events", nil, "support"},
+		{"GET", "/v1/admin/lookup?q=alice", nil, "support"},
 		{"POST", "/v1/admin/campaigns", object{}, "operator"},
 		{"PUT", "/v1/admin/switches/closed", object{}, "operator"},
 		{"POST", "/v1/admin/blocklist", object{}, "operator"},

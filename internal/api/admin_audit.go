@@ -56,7 +56,7 @@ func (a *Admin) registerAudit(api huma.API) {
 		return
 	}
 	huma.Register(api, op("GET", "/v1/admin/audit-log",
-		"Who changed what from what to what, newest first", sluice.RoleViewer),
+		"Who changed what from what to what, newest first", sluice.RoleSupport),
 		func(ctx context.Context, in *auditInput) (*auditPageOutput, error) {
 			before, err := cursorNumber(in.Cursor)
 			if err != nil {

@@ -60,7 +60,7 @@ func (a *Admin) registerBlocklist(api huma.API) {
 	if desk == nil {
 		return
 	}
-	huma.Register(api, op("GET", "/v1/admin/blocklist", "The blocks in force", sluice.RoleViewer),
+	huma.Register(api, op("GET", "/v1/admin/blocklist", "The blocks in force", sluice.RoleSupport),
 		func(ctx context.Context, in *struct {
 			PageInput
 			Scope string `query:"scope" enum:"address,user,device"`
@@ -82,7 +82,7 @@ func (a *Admin) registerBlocklist(api huma.API) {
 			return out, nil
 		})
 	huma.Register(api, op("GET", "/v1/admin/blocklist/{id}",
-		"One block, by the reference a buyer was shown", sluice.RoleViewer),
+		"One block, by the reference a buyer was shown", sluice.RoleSupport),
 		func(ctx context.Context, in *struct {
 			ID string `path:"id" maxLength:"64"`
 		}) (*blockOutput, error) {
