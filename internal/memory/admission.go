@@ -157,7 +157,7 @@ func busy(ms int64) sluice.Decision {
 
 // Admit decides a claim and, if it is admitted, waits for its commit. It blocks for a commit at most, bounded by
 // MaxWait, not by ctx: after that the answer is UNAVAILABLE and the claim goes on. It may be repeated with the same
-// claim id. Grants pass the window and the pause of their campaign, not its end.
+// claim id. Grants pass the window and the pause of their campaign, not its end, nor a freeze.
 func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decision {
 	c := a.find(claim.Campaign)
 	if c == nil {
@@ -237,7 +237,7 @@ func (c *campaign) outside(claim *sluice.Claim, now sluice.Millis) (sluice.Decis
 		return sluice.Decision{Reason: sluice.ReasonLimitReached}, true // the API refuses such a body; a grant may ask for it
 	}
 	r := c.set.Schedule(now)
-	if claim.Source == sluice.SourceGrant && r != sluice.ReasonEnded {
+	if claim.Source == sluice.SourceGrant && r != sluice.ReasonEnded && c.set.Control != sluice.ControlFrozen {
 		r = sluice.ReasonNone
 	}
 	if r == sluice.ReasonNone {

@@ -85,7 +85,7 @@ func (a *Admission) load(ctx context.Context, c *campaign, progress func(rows in
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if c.set.LimitGroup == "" {
-			b.claims = newClaims(int(set.Stock.Held + set.Stock.Sold))
+			b.claims = newClaims(int((set.Stock.Held + set.Stock.Sold) / int64(max(1, set.PerUserLimit)))) // at least
 		} else {
 			b.claims = b.without(c.no)
 		}

@@ -33,7 +33,8 @@ func (t *tx) hot(fn func(*hotConn) error) error {
 		if !ok {
 			return fmt.Errorf("sqldb: the driver's connection is a %T", dc)
 		}
-		err = fn(&hotConn{ctx: t.ctx, conn: conn, stmts: t.w.hot})
+		// A panic that got as far as database/sql would close the writer's connection for good.
+		err = call(func() error { return fn(&hotConn{ctx: t.ctx, conn: conn, stmts: t.w.hot}) })
 		return nil
 	}); e != nil {
 		return e
