@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -40,13 +42,16 @@ type parts struct {
 	coupons   *coupon.Desk
 
 	expirer  atomic.Pointer[upkeep.Expirer]
-	shortest atomic.Int64 // of the unpaid windows of all campaigns, ms; zero while there is none
+	shortest atomic.Int64  // of the unpaid windows of all campaigns, ms; zero while there is none
+	freezing sync.Map      // campaigns whose freeze is not recorded yet
+	ended    chan struct{} // closed when the server stops
 }
 
 // openParts opens and joins everything that does not listen. What it opens is on the server's list of stops at once,
 // so that a failure half way leaves nothing open.
 func openParts(ctx context.Context, s *server) (*parts, error) {
-	p := &parts{}
+	p := &parts{ended: make(chan struct{})}
+	s.onStop("freezes", func(context.Context) error { close(p.ended); return nil })
 	if err := p.openLedger(ctx, s); err != nil {
 		return nil, notOpened(s.cfg.Data, err)
 	}
@@ -223,8 +228,16 @@ func (p *parts) arm(ctx context.Context, progress func(campaign string, rows, of
 			return err
 		}
 	}
-	p.gate.PutCampaigns(all)
+	p.admit(all)
 	return nil
+}
+
+// admit lets the gate know what was read at the start; of what an operator has published since, it knows better.
+func (p *parts) admit(all []sluice.Campaign) {
+	p.gate.PutCampaigns(slices.DeleteFunc(all, func(c sluice.Campaign) bool {
+		_, known := p.gate.Campaign(c.ID)
+		return known
+	}))
 }
 
 // The agents' names, as they stand in metrics.
@@ -277,14 +290,46 @@ func (p *parts) Publish(ctx context.Context, c sluice.Campaign) error {
 	return nil
 }
 
-// freeze pauses a campaign whose invariants are in doubt; the server goes on.
+// freezeAgain is how long a freeze that could not be recorded waits for the next try.
+const freezeAgain = time.Second
+
+// freeze pauses a campaign whose invariants are in doubt; the server goes on. A store that cannot record it, which is
+// often why there is a doubt, is asked again until it can.
 func (p *parts) freeze(s *server, campaign, note string) {
+	if _, under := p.freezing.LoadOrStore(campaign, true); under {
+		return
+	}
 	s.log.Error("a campaign is frozen: its figures do not add up", "campaign", campaign, "note", note)
+	if p.recordFreeze(s, campaign, note) {
+		p.freezing.Delete(campaign)
+		return
+	}
+	go func() {
+		defer p.freezing.Delete(campaign)
+		tick := time.NewTicker(freezeAgain)
+		defer tick.Stop()
+		for {
+			select {
+			case <-p.ended:
+				return
+			case <-tick.C:
+				if p.recordFreeze(s, campaign, note) {
+					return
+				}
+			}
+		}
+	}()
+}
+
+// recordFreeze says whether that is settled: the freeze is in force, or the campaign can no longer be frozen.
+func (p *parts) recordFreeze(s *server, campaign, note string) bool {
 	server := sluice.Actor{Name: "sluice", Role: sluice.RoleAdmin, Reason: note}
 	// By way of the desk, so that a freeze and an operator's change are published in the order of the ledger.
-	if _, err := p.campaigns.Command(context.Background(), campaign, sluice.CommandFreeze, server); err != nil {
+	_, err := p.campaigns.Command(context.Background(), campaign, sluice.CommandFreeze, server)
+	if err != nil {
 		s.log.Error("the freeze was not recorded", "campaign", campaign, "err", err)
 	}
+	return !errors.Is(err, sluice.ErrUnavailable) && !errors.Is(err, sluice.ErrUncertain)
 }
 
 func (p *parts) newPublic(s *server) (*api.Public, error) {
