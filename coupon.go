@@ -131,8 +131,8 @@ func (c Coupon) refuse(t CouponTerms, merchant string, now Millis) error {
 	return nil
 }
 
-// Lock reserves the coupon for the purchase ref until `until`. The holder may lock again, which moves the limit; once the
-// coupon's validity is over, only its lock keeps it, and locking again changes nothing.
+// Lock reserves the coupon for the purchase ref until `until`. The holder may lock again, which moves the limit; once
+// the coupon's validity is over, only its lock keeps it, and locking again changes nothing.
 func (c Coupon) Lock(t CouponTerms, ref, merchant string, until, now Millis) (Coupon, error) {
 	c = c.Settled(now)
 	if err := c.refuse(t, merchant, now); err != nil {

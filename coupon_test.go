@@ -191,7 +191,9 @@ func TestCouponTransitions(t *testing.T) {
 func TestALockCannotBeRenewedForEver(t *testing.T) {
 	terms := sluice.CouponTerms{Type: sluice.CouponAmountOff, Value: 10}
 	for _, tc := range []struct{ validUntil, want sluice.Millis }{{1001, 3000}, {1000, 2000}, {900, 2000}} {
-		c := sluice.Coupon{State: sluice.CouponLocked, LockRef: "r", LockBy: "m", LockedUntil: 2000, ValidUntil: tc.validUntil}
+		c := sluice.Coupon{
+			State: sluice.CouponLocked, LockRef: "r", LockBy: "m", LockedUntil: 2000, ValidUntil: tc.validUntil,
+		}
 		next, err := c.Lock(terms, "r", "m", 3000, 1000)
 		if err != nil || next.State != sluice.CouponLocked || next.LockedUntil != tc.want {
 			t.Errorf("valid until %d: locked until %d, %v, want %d", tc.validUntil, next.LockedUntil, err, tc.want)

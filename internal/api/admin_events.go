@@ -51,7 +51,8 @@ func (a *Admin) registerEvents(api huma.API) {
 		return
 	}
 	var followers atomic.Int64
-	o := op("GET", "/v1/admin/events", "Every change of a campaign, order, coupon and switch, in order", sluice.RoleSupport)
+	o := op("GET", "/v1/admin/events",
+		"Every change of a campaign, order, coupon and switch, in order", sluice.RoleSupport)
 	o.Description += " Each event is given at least once, under an id that stays the same."
 	huma.Register(api, o, func(ctx context.Context, in *eventInput) (*eventPageOutput, error) {
 		after, ok := sluice.ParseEventID(in.After)

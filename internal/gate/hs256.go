@@ -10,8 +10,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// hs256 is jwt.SigningMethodHS256 for one secret, with its keyed hashes kept for the next token: keying one anew costs as
-// much as hashing a token, and a sale opens with as many new tokens as buyers.
+// hs256 is jwt.SigningMethodHS256 for one secret, with its keyed hashes kept for the next token: keying one anew costs
+// as much as hashing a token, and a sale opens with as many new tokens as buyers.
 type hs256 struct {
 	*jwt.SigningMethodHMAC
 	macs sync.Pool
