@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/sqldb"
@@ -34,7 +35,8 @@ func (c *backupCmd) Run(a *app) error {
 		return err
 	}
 	out := c.Out
-	if st, err := os.Stat(out); err == nil && st.IsDir() {
+	st, err := os.Stat(out)
+	if err == nil && st.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
 		out = filepath.Join(out, ledgerFile)
 	}
 	if err := os.MkdirAll(filepath.Dir(out), 0o700); err != nil {
@@ -53,14 +55,17 @@ func (c *backupCmd) Run(a *app) error {
 	case err != nil:
 		return err
 	}
-	st, err := os.Stat(out)
-	if err != nil {
+	if st, err = os.Stat(out); err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
 	if a.json {
 		return a.printJSON(map[string]any{"file": out, "bytes": st.Size()})
 	}
-	a.say("%s, %s bytes. To restore: sluice serve --data %s", out, thousands(st.Size()), filepath.Dir(out))
+	restore := "sluice serve --data " + filepath.Dir(out)
+	if filepath.Base(out) != ledgerFile {
+		restore = "put it into a folder of its own as " + ledgerFile + ", then sluice serve --data with that folder"
+	}
+	a.say("%s, %s bytes. To restore: %s", out, thousands(st.Size()), restore)
 	return nil
 }
 

@@ -115,6 +115,8 @@ func TestFailures(t *testing.T) {
 		{"not confirmed", key, []string{"campaign", "end", "spring"}, exitUsage, "--confirm spring"},
 		{"another confirmed", key, []string{"campaign", "end", "spring", "--confirm", "x"}, exitUsage, `"spring"`},
 		{"no switch value", key, []string{"switch", "set", "closed", "maybe"}, exitUsage, "on, off or a number"},
+		{"no number", key, []string{"switch", "set", "max_rate", "NaN"}, exitUsage, "on, off or a number"},
+		{"no end", key, []string{"switch", "set", "max_rate", "Inf"}, exitUsage, "on, off or a number"},
 		{"no ledger", nil, []string{"backup", "--data", dir, "--out", dir + "/copy"}, exitFailed, "no ledger"},
 		{"negative block", key, []string{"blocklist", "add", "user", "u", "--for", "-1h"}, exitUsage, "--for"},
 	}
@@ -137,6 +139,51 @@ func TestCompletionScripts(t *testing.T) {
 		if code != exitOK || !strings.Contains(out, want) {
 			t.Errorf("%s: code %d\n%s", shell, code, out)
 		}
+	}
+}
+
+// TestBackupSaysHowToRestore: a server looks for sluice.db, and beside a copy under another name would begin anew.
+func TestBackupSaysHowToRestore(t *testing.T) {
+	data := t.TempDir()
+	if _, errs, code := run(t, nil, "migrate", "--data", data); code != exitOK {
+		t.Fatal(errs)
+	}
+	into := filepath.Join(t.TempDir(), "copies")
+	out, errs, code := run(t, nil, "backup", "--data", data, "--out", filepath.Join(into, "monday.db"))
+	if code != exitOK || strings.Contains(out, "serve --data "+into) || !strings.Contains(out, "as sluice.db") {
+		t.Errorf("code %d: %s%s", code, out, errs)
+	}
+	for _, folder := range []string{into, into + "2" + string(filepath.Separator)} { // one is there, one is to be made
+		out, errs, code = run(t, nil, "backup", "--data", data, "--out", folder)
+		if code != exitOK || !strings.Contains(out, "sluice serve --data "+filepath.Clean(folder)) {
+			t.Errorf("code %d: %s%s", code, out, errs)
+		}
+	}
+}
+
+// TestSwitchesReadAsTheyAreWritten: whoever sets one to on is not told 1.
+func TestSwitchesReadAsTheyAreWritten(t *testing.T) {
+	var o bytes.Buffer
+	a := &app{out: &o}
+	one, rate := 1.0, 2.5
+	a.showSwitch(switchAnswer{Name: "closed", Set: true, Value: 1, Nodes: 1, InForce: 1})
+	a.showSwitch(switchAnswer{Name: "closed", CampaignID: "spring", Set: true, Before: &one, Nodes: 1, InForce: 1})
+	a.showSwitch(switchAnswer{Name: "max_rate", Set: true, Value: 500, Before: &rate, Nodes: 1, InForce: 1})
+	a.showSwitch(switchAnswer{Name: "of another version", Before: &one, Nodes: 1, InForce: 1})
+	want := `closed: on (was not set), in force on 1 of 1 nodes after 0 ms
+closed of spring: off (was on), in force on 1 of 1 nodes after 0 ms
+max_rate: 500 (was 2.5), in force on 1 of 1 nodes after 0 ms
+of another version: cleared (was 1), in force on 1 of 1 nodes after 0 ms
+`
+	if o.String() != want {
+		t.Errorf("got\n%swant\n%s", o.String(), want)
+	}
+}
+
+func TestVersion(t *testing.T) {
+	verb, _, _ := run(t, nil, "version")
+	if flag, errs, code := run(t, nil, "--version"); code != exitOK || flag != verb || errs != "" {
+		t.Errorf("--version: code %d, %q, want %q; %s", code, flag, verb, errs)
 	}
 }
 

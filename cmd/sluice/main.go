@@ -20,6 +20,8 @@ type cli struct {
 	JSON    bool `name:"json" help:"Print JSON for scripts."`
 	NoColor bool `name:"no-color" help:"Print without colours (so does NO_COLOR, and anything that is not a terminal)."`
 
+	ShowVersion kong.VersionFlag `name:"version" hidden:"" help:"Print the version."`
+
 	Serve  serveCmd  `cmd:"" group:"run" help:"Run the server."`
 	Demo   demoCmd   `cmd:"" group:"run" help:"Show a flash sale: a server, a crowd of 100,000, the verdict."`
 	Lab    labCmd    `cmd:"" group:"run" help:"Measure a sale: an open-loop crowd, its speed, an audit of every claim."`
@@ -101,7 +103,7 @@ func (a *app) parser(c *cli) (*kong.Kong, error) {
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 110}),
 		kong.ExplicitGroups(groups),
 		kong.WithHyphenPrefixedParameters(true), // --delta -100
-		kong.Vars{"admin_url": defaultAdminURL},
+		kong.Vars{"admin_url": defaultAdminURL, "version": buildInfo().String()},
 	)
 }
 

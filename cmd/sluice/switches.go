@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/sluice-sale/sluice"
 )
 
 // switchCmd is the verbs on switches.
@@ -91,13 +94,17 @@ func (a *app) showSwitch(r switchAnswer) {
 	if r.CampaignID != "" {
 		what += " of " + r.CampaignID
 	}
-	now := "cleared"
-	if r.Set {
-		now = strconv.FormatFloat(r.Value, 'f', -1, 64)
+	now, before, kind := "cleared", "not set", ""
+	for _, spec := range sluice.Switches() {
+		if spec.Name == r.Name {
+			kind = string(spec.Kind)
+		}
 	}
-	before := "not set"
+	if r.Set {
+		now = switchValue(kind, r.Value)
+	}
 	if r.Before != nil {
-		before = strconv.FormatFloat(*r.Before, 'f', -1, 64)
+		before = switchValue(kind, *r.Before)
 	}
 	a.say("%s: %s (was %s), in force on %d of %d nodes after %d ms", what, now, before, r.InForce, r.Nodes, r.TookMS)
 }
@@ -119,7 +126,7 @@ func (c *switchSet) Run(a *app) error {
 	case "off":
 	default:
 		var err error
-		if v, err = strconv.ParseFloat(c.Value, 64); err != nil {
+		if v, err = strconv.ParseFloat(c.Value, 64); err != nil || math.IsNaN(v) || math.IsInf(v, 0) {
 			return &failure{code: exitUsage, next: "sluice switch list",
 				err: fmt.Errorf("%q is no value of a switch: write on, off or a number", c.Value)}
 		}

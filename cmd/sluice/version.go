@@ -29,6 +29,15 @@ func buildInfo() build {
 	return b
 }
 
+// String is the version in one line.
+func (b build) String() string {
+	rev := ""
+	if b.Revision != "" {
+		rev = " (" + b.Revision + ")"
+	}
+	return fmt.Sprintf("sluice %s%s %s %s", b.Version, rev, b.Go, b.Platform)
+}
+
 // versionCmd prints the version.
 type versionCmd struct{}
 
@@ -38,10 +47,6 @@ func (versionCmd) Run(a *app) error {
 	if a.json {
 		return a.printJSON(b)
 	}
-	rev := ""
-	if b.Revision != "" {
-		rev = " (" + b.Revision + ")"
-	}
-	_, err := fmt.Fprintf(a.out, "sluice %s%s %s %s\n", b.Version, rev, b.Go, b.Platform)
+	_, err := fmt.Fprintln(a.out, b)
 	return err
 }
