@@ -90,6 +90,8 @@ type Public struct {
 	maxLane  [numLanes]int64
 	views    *campaignViews
 
+	listener atomic.Pointer[net.Listener] // what Serve was given: a stop may come before the server has begun with it
+
 	base     context.Context // ends when a graceful stop is over
 	stop     context.CancelFunc
 	draining chan struct{} // closed when a graceful stop begins
@@ -188,8 +190,16 @@ func (p *Public) newServer() *fasthttp.Server {
 	}
 }
 
-// Serve answers on ln until Shutdown; it closes ln. The error is nil after a Shutdown.
+// Serve answers on ln until Shutdown; it closes ln. The error is nil after a Shutdown, also one that came before. It is
+// to be called once.
 func (p *Public) Serve(ln net.Listener) error {
+	p.listener.Store(&ln)
+	select {
+	case <-p.draining: // Shutdown may not have seen ln
+		_ = ln.Close()
+		return nil
+	default:
+	}
 	if p.cfg.TLS != nil {
 		ln = tls.NewListener(ln, p.cfg.TLS)
 	}
@@ -204,6 +214,9 @@ func (p *Public) Serve(ln net.Listener) error {
 func (p *Public) Shutdown(ctx context.Context) error {
 	p.drain.Do(func() { close(p.draining) })
 	err := p.server.ShutdownWithContext(ctx)
+	if ln := p.listener.Load(); ln != nil {
+		_ = (*ln).Close() // the server closes only what it has begun to serve
+	}
 	p.stop()
 	if err != nil {
 		return fmt.Errorf("api: stop the public listener: %w", err)

@@ -265,6 +265,33 @@ func serve(t *testing.T, cfg api.PublicConfig, deps api.PublicDeps) (*api.Public
 	return p, ln.Addr().String()
 }
 
+// TestStoppedBeforeItServes: a stop may come before the goroutine that serves has run. The address is free after it.
+func TestStoppedBeforeItServes(t *testing.T) {
+	for range 100 {
+		p := public(t, api.PublicConfig{}, api.PublicDeps{})
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() { done <- p.Serve(ln) }()
+		if err := p.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Fatal(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("it serves after the stop")
+		}
+		if err := ln.Close(); !errors.Is(err, net.ErrClosed) {
+			t.Fatalf("the address is not free: %v", err)
+		}
+	}
+}
+
 // raw sends bytes and gives the status line of the answer; "" where the server closed without one.
 func raw(t *testing.T, addr string, text string) string {
 	t.Helper()
