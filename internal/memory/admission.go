@@ -82,6 +82,7 @@ type campaign struct {
 	reloading bool // a reload is asked for or under way
 	buffering bool // the snapshot is taken: ops are kept for after it
 	buffered  []sluice.PermitOp
+	reloads   int // since a commit that went well
 	available int64
 	queued    int64
 	taken     int64 // by a decrease that is not committed yet

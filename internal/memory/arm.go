@@ -183,10 +183,11 @@ func (a *Admission) Uncertain(campaigns []string) {
 	a.doubt(all)
 }
 
-// Bounds of the wait between two tries to read a campaign back.
+// Bounds of the wait between two tries to read a campaign back, and before the next time while no commit goes well.
 const (
 	minReloadWait = 20 * time.Millisecond
 	maxReloadWait = 2 * time.Second
+	hastyReloads  = 4 // so many follow at once
 )
 
 // reload reads a campaign back, again and again until it works or the admission is closed. No batch in flight
@@ -194,6 +195,13 @@ const (
 // gathered.
 func (a *Admission) reload(c *campaign) {
 	defer a.done.Done()
+	c.book.mu.Lock()
+	c.reloads++
+	vain := c.reloads - hastyReloads
+	c.book.mu.Unlock()
+	if vain > 0 && !a.rest(min(minReloadWait<<min(vain-1, 16), maxReloadWait)) {
+		return
+	}
 	for wait := minReloadWait; ; wait = min(2*wait, maxReloadWait) {
 		err := a.load(a.ctx, c, nil)
 		if err == nil {
@@ -201,11 +209,19 @@ func (a *Admission) reload(c *campaign) {
 			return
 		}
 		a.cfg.Log.Error("cannot read a campaign back", "campaign", c.id, "err", err, "again_in", wait)
-		select {
-		case <-a.ctx.Done():
+		if !a.rest(wait) {
 			return
-		case <-time.After(wait):
 		}
+	}
+}
+
+// rest waits; false where the admission is closed meanwhile.
+func (a *Admission) rest(wait time.Duration) bool {
+	select {
+	case <-a.ctx.Done():
+		return false
+	case <-time.After(wait):
+		return true
 	}
 }
 

@@ -251,6 +251,7 @@ func (a *Admission) conclude(c *campaign, claim sluice.Claim, o sluice.Outcome) 
 		Quantity: claim.Quantity, CouponCodes: o.CouponCodes,
 	}
 	if o.Reason == sluice.ReasonConfirmed && !o.Replayed {
+		c.reloads = 0
 		return d
 	}
 	// The ledger knows something that admission did not: its rows win, and a person should look.

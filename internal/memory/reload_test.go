@@ -149,3 +149,26 @@ func TestAClaimBehindASlowCommitIsNotKeptWaiting(t *testing.T) {
 	close(goOn)
 	all.Wait()
 }
+
+// On a full disk every commit fails and every read back works. To go round at full speed would keep a core busy,
+// read millions of rows again and again, and fill what is left of the disk with the log.
+func TestReadingBackSlowsDownWhileNothingIsCommitted(t *testing.T) {
+	b := open(t, memory.Config{}, goods("a", 5))
+	b.fake.before = func(int) error { return errLost }
+	for began := time.Now(); time.Since(began) < 200*time.Millisecond; {
+		b.want(t, "a", "u", sluice.ReasonBusy)
+	}
+	if n := b.fake.settled(); n > 20 {
+		t.Errorf("%d commits were tried in 200 ms", n)
+	}
+	b.fake.before = nil
+	for b.claim("a", "v").Reason == sluice.ReasonBusy {
+	}
+	b.fake.after = once(b.fake.settled(), errLost) // one that fails alone is made good at once
+	began := time.Now()
+	b.want(t, "a", "w", sluice.ReasonConfirmed)
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("a commit that failed alone took %v", took)
+	}
+	b.left(t, "a", 3)
+}
