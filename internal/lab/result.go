@@ -220,11 +220,16 @@ func (s *shift) speed() *Speed {
 	}
 	v.ClaimsPerS = rate(v.ClaimsPerS, v.AnsweredIn)
 	v.ConfirmedPerS = rate(float64(v.Confirmed), v.ConfirmedIn)
-	v.OfferedPerS = rate(float64(len(s.records)), s.cfg.Seconds)
+	v.OfferedPerS = rate(float64(len(s.records)), s.schedule())
 	for _, n := range peaks {
 		v.PeakPerS = max(v.PeakPerS, float64(n)*10)
 	}
 	return v
+}
+
+// schedule is how long the schedule is, in seconds: second clicks may come after cfg.Seconds.
+func (s *shift) schedule() float64 {
+	return max(s.cfg.Seconds, float64(s.crowd.arrivals[len(s.crowd.arrivals)-1].at)/1e6)
 }
 
 func rate(n, in float64) float64 {

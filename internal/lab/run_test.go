@@ -129,6 +129,9 @@ func TestRuns(t *testing.T) {
 			if got := count(r, "CONFIRMED") + count(r, "SOLD_OUT") + count(r, "REPLAYED"); got != int64(r.Setup.Claims) {
 				t.Errorf("funnel %+v", r.Funnel)
 			}
+			if most := 1.5 * float64(cfg.Buyers) / cfg.Seconds; r.Speed.OfferedPerS > most {
+				t.Errorf("%.0f/s offered, more than %.0f: second clicks come later", r.Speed.OfferedPerS, most)
+			}
 			if got := count(r, "CONFIRMED"); got != c.want {
 				t.Errorf("the funnel has %d confirmed, replays apart, want %d", got, c.want)
 			}
