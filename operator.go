@@ -119,10 +119,11 @@ func ParseEventID(s string) (EventID, bool) {
 	}
 	seq, err1 := strconv.ParseInt(a, 10, 64)
 	index, err2 := strconv.Atoi(b)
-	if err1 != nil || err2 != nil || seq < 0 || index < 0 {
+	id := EventID{Seq: seq, Index: index}
+	if err1 != nil || err2 != nil || seq < 0 || index < 0 || id.String() != s {
 		return EventID{}, false
 	}
-	return EventID{Seq: seq, Index: index}, true
+	return id, true
 }
 
 // SwitchKind tells on/off switches from valued ones.

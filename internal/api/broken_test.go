@@ -101,6 +101,46 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
+// FuzzSignature: no header that was made without the secret lets a payment through, and one that carries a right MAC
+// among whatever else does, or is refused: it is never an error of the server.
+func FuzzSignature(f *testing.F) {
+	at := time.Unix(1_900_000_000, 0)
+	body := `{"reference":"p","order_id":"x","amount_minor":1,"currency":"CNY","status":"succeeded"}`
+	_, good, _ := strings.Cut(signed("s", body, at), ": ")
+	_, other, _ := strings.Cut(signed("t", body, at), ": ")
+	for _, s := range []string{
+		"", other, "t=,v1=", "t=1900000000,v1=" + strings.Repeat("0", 64), "t=1900000000", ",,,===",
+		"t=1900000000,t=1900000000", "v1=zz", "v1=" + strings.Repeat("a", 63), "t=+1900000000", "T=1900000000,V1=0",
+	} {
+		f.Add(s)
+	}
+	deps := everyPublicPort()
+	deps.Orders = paidOnly{}
+	p := public(f, api.PublicConfig{
+		PaymentSecrets: [][]byte{[]byte("s")}, Now: func() time.Time { return at },
+	}, deps)
+	f.Fuzz(func(t *testing.T, header string) {
+		if strings.ContainsAny(header, "\r\n") || strings.Contains(header, good[len(good)-64:]) {
+			return
+		}
+		got := do(p, peer, "POST", "/v1/payments/notifications", body, isJSON, "Sluice-Signature: "+header)
+		if got.status != 401 {
+			t.Fatalf("%q: %d %s", header, got.status, got.body)
+		}
+		got = do(p, peer, "POST", "/v1/payments/notifications", body, isJSON, "Sluice-Signature: "+good+","+header)
+		if got.status != 401 && got.status != 200 {
+			t.Fatalf("%q with a right one: %d %s", header, got.status, got.body)
+		}
+	})
+}
+
+// paidOnly takes every payment.
+type paidOnly struct{ api.Orders }
+
+func (paidOnly) Notify(context.Context, sluice.Payment) (sluice.Order, error) {
+	return sluice.Order{}, nil
+}
+
 func TestTLS(t *testing.T) {
 	own := httptest.NewUnstartedServer(nil)
 	own.StartTLS()
