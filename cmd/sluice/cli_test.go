@@ -161,6 +161,33 @@ func TestBackupSaysHowToRestore(t *testing.T) {
 	}
 }
 
+// TestDoctorReadsTheLedger: a start that fails of the ledger sends people to the doctor.
+func TestDoctorReadsTheLedger(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	doctor := func() string {
+		out, _, _ := run(t, nil, "doctor", "--data", data, "--admin-url", "http://127.0.0.1:1")
+		return out
+	}
+	if out := doctor(); !strings.Contains(out, "sluice.db is not there yet") {
+		t.Errorf("without one:\n%s", out)
+	}
+	if _, errs, code := run(t, nil, "migrate", "--data", data); code != exitOK {
+		t.Fatal(errs)
+	}
+	if out := doctor(); !strings.Contains(out, "sluice.db can be read, campaigns: 0") {
+		t.Errorf("with one:\n%s", out)
+	}
+	broken := []byte(strings.Repeat("no ledger", 1000))
+	if err := os.WriteFile(filepath.Join(data, "sluice.db"), broken, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := doctor()
+	_, _, code := run(t, nil, "doctor", "--data", data)
+	if code != exitFailed || !strings.Contains(out, "BAD   ledger") {
+		t.Errorf("with a broken one: code %d\n%s", code, out)
+	}
+}
+
 // TestSwitchesReadAsTheyAreWritten: whoever sets one to on is not told 1.
 func TestSwitchesReadAsTheyAreWritten(t *testing.T) {
 	var o bytes.Buffer

@@ -11,7 +11,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/config"
+	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
 // What doctor holds a machine against.
@@ -48,7 +50,7 @@ func (c *doctorCmd) Run(a *app) error {
 		all = append(all, finding{"configuration", "bad", err.Error(), "mend the settings named"})
 	} else {
 		all = append(all, finding{"configuration", "ok", "every setting is within its bounds", ""},
-			checkFolder(cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
+			checkFolder(cfg), checkLedger(a.ctx, cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
 		all = append(all, checkSecrets(cfg)...)
 	}
 	all = append(all, checkFiles(), checkClock(time.Now()), c.checkServer(a), checkVersion())
@@ -96,6 +98,20 @@ func checkFolder(cfg *config.Loaded) finding {
 		return finding{name, "warn", detail, "chmod 700 " + cfg.Data}
 	}
 	return finding{name, "ok", cfg.Data + " can be written, and read by nobody else", ""}
+}
+
+// checkLedger reads the ledger where there is one, also beside the server that runs on it.
+func checkLedger(ctx context.Context, cfg *config.Loaded) finding {
+	const name = "ledger"
+	n, err := sqldb.ProbeFile(ctx, ledgerPath(cfg))
+	switch {
+	case errors.Is(err, sluice.ErrNotFound):
+		return finding{name, "ok", ledgerPath(cfg) + " is not there yet; serve makes it", ""}
+	case err != nil:
+		return finding{name, "bad", ledgerPath(cfg) + " cannot be read: " + err.Error(),
+			"put a backup in its place, and keep what is there"}
+	}
+	return finding{name, "ok", fmt.Sprintf("%s can be read, campaigns: %s", ledgerPath(cfg), thousands(n)), ""}
 }
 
 // existing gives the nearest folder above path that is there.

@@ -26,15 +26,34 @@ func (db *DB) Backup(ctx context.Context, path string, progress func(done, of in
 // BackupFile is Backup of the ledger at from, by a process that does not have it open: whether a server is running on
 // it or not. It takes no lock and changes nothing. ErrNotFound: there is no ledger.
 func BackupFile(ctx context.Context, from, path string, progress func(done, of int64)) error {
-	if _, err := os.Stat(from); err != nil {
-		return fmt.Errorf("sqldb: backup: %w: %w", sluice.ErrNotFound, err)
-	}
-	rdb, err := sql.Open("sqlite", dsn(Config{Path: from}, true)+"&mode=rw")
+	rdb, err := openFile(from)
 	if err != nil {
 		return fmt.Errorf("sqldb: backup: %w", err)
 	}
 	defer func() { _ = rdb.Close() }()
 	return backup(ctx, rdb, path, progress)
+}
+
+// ProbeFile says how many campaigns the ledger at path has, by a process that does not have it open, as BackupFile. An
+// error other than ErrNotFound means that it is no ledger that can be read.
+func ProbeFile(ctx context.Context, path string) (campaigns int64, err error) {
+	rdb, err := openFile(path)
+	if err != nil {
+		return 0, fmt.Errorf("sqldb: probe: %w", err)
+	}
+	defer func() { _ = rdb.Close() }()
+	if err := rdb.QueryRowContext(ctx, `SELECT COUNT(*) FROM campaigns`).Scan(&campaigns); err != nil {
+		return 0, translate(err, "probe")
+	}
+	return campaigns, nil
+}
+
+// openFile opens a ledger that is there, for reading beside the process that writes it.
+func openFile(path string) (*sql.DB, error) {
+	if _, err := os.Stat(path); err != nil {
+		return nil, fmt.Errorf("%w: %w", sluice.ErrNotFound, err)
+	}
+	return sql.Open("sqlite", dsn(Config{Path: path}, true)+"&mode=rw")
 }
 
 func backup(ctx context.Context, rdb *sql.DB, path string, progress func(done, of int64)) error {
