@@ -138,7 +138,7 @@ func (w *World) failing(ctx context.Context) error {
 	if reason != sluice.ReasonConfirmed {
 		return nil
 	}
-	mode := fault(1 + w.rng.IntN(3))
+	mode := claimFault(1 + w.rng.IntN(3))
 	w.flaky.next = mode
 	d := w.adm.Admit(ctx, k)
 	w.flaky.next = faultNone
@@ -194,7 +194,11 @@ func (w *World) adjust(ctx context.Context) error {
 		change, delta = old.ChangeID, old.Asked
 	}
 	asked := sluice.Adjustment{ChangeID: change, Campaign: c.set.ID, Asked: delta, At: w.now}
-	got, err := w.adm.Adjust(ctx, asked, operator)
+	var got sluice.Adjustment
+	_, err := w.write(func() (err error) {
+		got, err = w.adm.Adjust(ctx, asked, operator)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("adjust %s by %d: %w", c.set.ID, delta, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sluice-sale/sluice/internal/fault"
 	"github.com/sluice-sale/sluice/internal/sim"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 )
@@ -44,7 +45,8 @@ func TestHistories(t *testing.T) {
 
 func openStore(t *testing.T) *sim.Store {
 	path := filepath.Join(folder(t), "sluice.db")
-	db, err := sqldb.Open(t.Context(), sqldb.Config{Path: path, CacheMB: 16})
+	steps := &fault.Store{}
+	db, err := sqldb.Open(t.Context(), sqldb.Config{Path: path, CacheMB: 16, Around: steps.Around})
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -56,7 +58,7 @@ func openStore(t *testing.T) *sim.Store {
 		return nil
 	}
 	t.Cleanup(func() { _ = raw.Close() })
-	return sim.NewStore(db, sim.Auditor{DB: raw})
+	return sim.NewStore(db, sim.Auditor{DB: raw}, steps)
 }
 
 // folder is in memory where the machine has such a place: what a crash loses is the history's to say, not the disk's.

@@ -55,12 +55,16 @@ func (w *World) notify(ctx context.Context, c *campaign, x *claim, p sluice.Paym
 	case x.order != sluice.OrderUnpaid:
 		want = sluice.PaymentRefundDue
 	}
-	rec, err := w.db.Pay(ctx, p)
+	var rec sluice.PaymentRecord
+	retried, err := w.write(func() (err error) {
+		rec, err = w.db.Pay(ctx, p)
+		return err
+	})
 	w.note("pay %v %s again=%v: %s %s", x.id, x.order, again, rec.Result, errOf(err))
 	if err != nil {
 		return fmt.Errorf("pay: %w", err)
 	}
-	if rec.Result != want || rec.Replayed != again {
+	if rec.Result != want || rec.Replayed != again && !retried {
 		return fmt.Errorf("payment %s: %s (replayed %v), has to be %s", p.Reference, rec.Result, rec.Replayed, want)
 	}
 	if again {
@@ -98,7 +102,10 @@ func (w *World) cancel(ctx context.Context) error {
 		return nil
 	}
 	can := x.order == sluice.OrderUnpaid || x.order == sluice.OrderClosed
-	_, err := w.db.CloseOrder(ctx, x.id, sluice.CloseCancelled, sluice.Actor{}, w.now)
+	_, err := w.write(func() error {
+		_, err := w.db.CloseOrder(ctx, x.id, sluice.CloseCancelled, sluice.Actor{}, w.now)
+		return err
+	})
 	w.note("cancel %v %s: %s", x.id, x.order, errOf(err))
 	if (err == nil) != can || err != nil && !errors.Is(err, sluice.ErrConflict) {
 		return fmt.Errorf("cancel of an order that is %s: %w", x.order, err)
@@ -220,7 +227,11 @@ func (w *World) coupon(ctx context.Context) error {
 			u.Reference = k.redeemed
 		}
 	}
-	r, err := w.db.UseCoupon(ctx, u)
+	var r sluice.Redemption
+	_, err := w.write(func() (err error) {
+		r, err = w.db.UseCoupon(ctx, u)
+		return err
+	})
 	w.note("%s of a coupon (redeemed by %q, revoked %v): %s", u.Op, k.redeemed, k.revoked, errOf(err))
 	if (err == nil) != can || err != nil && !errors.Is(err, sluice.ErrConflict) {
 		return fmt.Errorf("%s: allowed %v: %w", u.Op, can, err)
@@ -245,7 +256,10 @@ func (w *World) revoke(ctx context.Context) error {
 		return nil
 	}
 	choice := sluice.RevokeChoice{UnitBack: w.rng.IntN(2) == 0, LimitBack: w.rng.IntN(2) == 0}
-	_, err := w.db.RevokeCoupon(ctx, k.code, choice, operator, w.now)
+	_, err := w.write(func() error {
+		_, err := w.db.RevokeCoupon(ctx, k.code, choice, operator, w.now)
+		return err
+	})
 	w.note("revoke a coupon (redeemed by %q, revoked %v) %+v: %s", k.redeemed, k.revoked, choice, errOf(err))
 	if (err == nil) != (k.redeemed == "") {
 		return fmt.Errorf("revoke of a coupon redeemed by %q: %w", k.redeemed, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/fault"
 	"github.com/sluice-sale/sluice/internal/memory"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 )
@@ -34,11 +35,14 @@ type World struct {
 type Store struct {
 	db    *sqldb.DB
 	audit Auditor
+	steps *fault.Store        // breaks the ledger's commits
 	clock sluice.PaymentClock // as the steps of all its histories left it
 }
 
-// NewStore takes a fresh ledger, and an auditor that reads the same file.
-func NewStore(db *sqldb.DB, audit Auditor) *Store { return &Store{db: db, audit: audit} }
+// NewStore takes a fresh ledger, an auditor that reads the same file, and what lets the ledger's steps be carried out.
+func NewStore(db *sqldb.DB, audit Auditor, steps *fault.Store) *Store {
+	return &Store{db: db, audit: audit, steps: steps}
+}
 
 // NewWorld begins the history of a seed. A seed can be played once on a store: its campaigns are named after it.
 func NewWorld(store *Store, seed uint64) *World {
