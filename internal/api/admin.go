@@ -176,7 +176,7 @@ func (a *Admin) serveHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		if err, ok := cause.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-			a.logPanic(r, cause)
+			a.logPanic(r, pattern, cause)
 		}
 		if rec.wrote {
 			panic(http.ErrAbortHandler) // cuts the connection: half an answer must not look like a whole one

@@ -269,9 +269,10 @@ func (e formError) Error() string {
 	return e.problem.Detail
 }
 
-func (a *Admin) logPanic(r *http.Request, cause any) {
+// logPanic names the route, not the path as it came: see access.
+func (a *Admin) logPanic(r *http.Request, route string, cause any) {
 	a.cfg.Logger.Error("panic in a handler", "cause", fmt.Sprint(cause), "request_id", infoOf(r.Context()).id,
-		"path", r.URL.Path, "stack", string(debug.Stack()))
+		"route", route, "stack", string(debug.Stack()))
 }
 
 type levelBody struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -90,6 +91,26 @@ func TestPanicsAreAnswered(t *testing.T) {
 	}
 	if got = do(p, peer, "GET", "/v1/time", ""); got.status != 200 {
 		t.Errorf("after it: %d", got.status)
+	}
+}
+
+// TestACodeIsInNoLog: a coupon's code stands in paths. A panic is logged on either listener with the route alone.
+func TestACodeIsInNoLog(t *testing.T) {
+	const code = "ABCD-EFGH-JKMN-PQRS"
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	p := public(t, api.PublicConfig{Logger: logger}, everyPublicPort())
+	got := do(p, peer, "POST", "/v1/coupons/"+code+"/unlock", `{"reference":"r"}`, isJSON, as("merchant"))
+	if got.status != 500 {
+		t.Errorf("public: %d %s", got.status, got.body)
+	}
+	a := operators(t, api.AdminConfig{Logger: logger}, everyPort(t))
+	if got = ask(a, "GET", "/v1/admin/coupons/"+code, "", as("admin")); got.status != 500 {
+		t.Errorf("operators: %d %s", got.status, got.body)
+	}
+	if text := log.String(); strings.Contains(text, code) || strings.Count(text, "/v1/admin/coupons/{code}") < 1 ||
+		strings.Count(text, "/v1/coupons/{code}/unlock") < 1 {
+		t.Errorf("the log: %s", text)
 	}
 }
 
