@@ -80,9 +80,9 @@ type call struct {
 	method  string
 	path    string
 	query   url.Values
-	body    any           // marshalled to JSON; nil for none; json.RawMessage goes out as it is
-	header  http.Header   // besides what every request carries
-	timeout time.Duration // 0: the client's TryTimeout
+	body    any               // marshalled to JSON; nil for none; json.RawMessage goes out as it is
+	sign    func(http.Header) // adds what is signed at the moment of a try; nil: nothing
+	timeout time.Duration     // 0: the client's TryTimeout
 }
 
 // send makes one HTTP request and reads its answer. An error means that no whole answer came: wrapped as ErrUnavailable
@@ -139,8 +139,8 @@ func (c *Client) request(ctx context.Context, k call) (*http.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("client: %w: %w", sluice.ErrInvalid, err)
 	}
-	for name, values := range k.header {
-		req.Header[name] = values
+	if k.sign != nil {
+		k.sign(req.Header)
 	}
 	req.Header.Set("Accept", "application/json, application/problem+json")
 	setIf(req.Header, "Accept-Language", c.Language)

@@ -42,13 +42,16 @@ type Redeemed struct {
 }
 
 // LockCoupon keeps a coupon for one purchase of the merchant whose API key the client has; hold is rounded down to the
-// second, 0 means 15 minutes, a day is the most.
+// second, but not to nothing; 0 means 15 minutes, a day is the most.
 //
 // reference names the purchase, 1 to 128 bytes. The same call under the same reference is answered the same, so
 // that all calls on coupons are repeated by themselves where an answer is lost. A refusal is a [Problem] that is
 // an sluice.ErrConflict, with code COUPON_REDEEMED, COUPON_EXPIRED, COUPON_LOCKED, COUPON_NOT_VALID_HERE and so
 // on; an unknown or mistyped code is an sluice.ErrNotFound.
 func (c *Client) LockCoupon(ctx context.Context, code, reference string, hold time.Duration) (*Redeemed, error) {
+	if hold > 0 {
+		hold = max(hold, time.Second)
+	}
 	return c.coupon(ctx, code, "lock", struct {
 		Reference string `json:"reference"`
 		LockSec   int64  `json:"lock_s,omitempty"`

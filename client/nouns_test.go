@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -150,6 +151,48 @@ func TestNotifyPayment(t *testing.T) {
 			t.Errorf("signed with another secret: %v", err)
 		}
 	})
+}
+
+// TestANotificationIsSignedAnewForEachTry: a server may ask to wait for longer than a signature lives.
+func TestANotificationIsSignedAnewForEachTry(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *fakeserver.Server, c *client.Client) {
+		claim, err := c.Claim(t.Context(), "spring", client.ClaimOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inner, tries := c.HTTPClient.Transport, 0
+		c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			if tries++; tries == 1 {
+				return answer(503, "application/problem+json", `{"code":"BUSY","retry_after_ms":600000}`), nil
+			}
+			return inner.RoundTrip(r)
+		})}
+		o, err := c.NotifyPayment(t.Context(), []byte(fakeserver.PaymentSecret), client.Payment{
+			Reference: "psp-1", OrderID: claim.OrderID, AmountMinor: 9900, Currency: "CNY", Status: "succeeded",
+		})
+		if err != nil || o.State != sluice.OrderPaid || tries != 2 {
+			t.Errorf("got %+v, %v after %d tries", o, err, tries)
+		}
+	})
+}
+
+// TestALockOfLessThanASecondIsShort: it is not the default of 15 minutes.
+func TestALockOfLessThanASecondIsShort(t *testing.T) {
+	for hold, want := range map[time.Duration]string{
+		0: `{"reference":"r"}`, time.Millisecond: `{"reference":"r","lock_s":1}`,
+		1500 * time.Millisecond: `{"reference":"r","lock_s":1}`, time.Minute: `{"reference":"r","lock_s":60}`,
+	} {
+		sent := ""
+		c := client.New("http://x", nil)
+		c.HTTPClient = &http.Client{Transport: transport(func(r *http.Request) (*http.Response, error) {
+			b, err := io.ReadAll(r.Body)
+			sent = string(b)
+			return answer(200, "application/json", `{"state":"locked"}`), err
+		})}
+		if _, err := c.LockCoupon(t.Context(), "code", "r", hold); err != nil || sent != want {
+			t.Errorf("%v: sent %s, %v, want %s", hold, sent, err, want)
+		}
+	}
 }
 
 // TestSignNotification holds the signature to a value computed elsewhere (openssl dgst -sha256 -hmac).

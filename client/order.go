@@ -89,7 +89,7 @@ func (c *Client) NotifyPayment(ctx context.Context, secret []byte, p Payment) (*
 	var o Order
 	k := call{
 		method: http.MethodPost, path: "/v1/payments/notifications", body: json.RawMessage(body),
-		header: http.Header{signatureHeader: {SignNotification(secret, body, time.Now())}},
+		sign: func(h http.Header) { h.Set(signatureHeader, SignNotification(secret, body, time.Now())) },
 	}
 	if err := c.repeat(ctx, k, &o); err != nil {
 		return nil, err
