@@ -140,6 +140,8 @@ func (o Order) Receive(p Payment, now Millis) (next Order, e Effects, r PaymentR
 		return o, Effects{}, PaymentIgnored
 	case p.AmountMinor != o.AmountMinor || p.Currency != o.Currency:
 		return o, Effects{}, PaymentMismatch
+	case p.AmountMinor == 0:
+		return o, Effects{}, PaymentIgnored // an order that cost nothing was paid at once, and no money came
 	}
 	next, e, due := o.Pay(now)
 	if due {
@@ -172,8 +174,12 @@ type Payment struct {
 
 // Same says whether p and q, which share a reference, are the same payment. The status may move on.
 func (p Payment) Same(q Payment) bool {
-	return p.Order == q.Order && p.OrderText == q.OrderText && p.AmountMinor == q.AmountMinor && p.Currency == q.Currency
+	return p.SameOrder(q) && p.AmountMinor == q.AmountMinor && p.Currency == q.Currency
 }
+
+// SameOrder says whether p and q are for the same order. Of a payment that did not count nothing else has to last: one
+// that is announced before it is made may not know its amount.
+func (p Payment) SameOrder(q Payment) bool { return p.Order == q.Order && p.OrderText == q.OrderText }
 
 // PaymentResult says what a payment came to.
 type PaymentResult string

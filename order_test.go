@@ -158,8 +158,14 @@ func TestReceive(t *testing.T) {
 		{func(p *sluice.Payment) { p.Currency = "cny" }, sluice.OrderUnpaid, sluice.PaymentMismatch},
 		{func(p *sluice.Payment) { p.Status = "SUCCEEDED" }, sluice.OrderUnpaid, sluice.PaymentIgnored},
 		{func(p *sluice.Payment) { p.Status, p.AmountMinor = "failed", 1 }, sluice.OrderUnpaid, sluice.PaymentIgnored},
+		{func(p *sluice.Payment) { p.AmountMinor = 0 }, "free", sluice.PaymentIgnored}, // nothing came, nothing has to go back
+		{func(*sluice.Payment) {}, "free", sluice.PaymentMismatch},
 	} {
 		p, o := good, orders()[string(tc.state)]
+		if tc.state == "free" {
+			o = orders()[string(sluice.OrderPaid)]
+			o.AmountMinor = 0
+		}
 		tc.change(&p)
 		next, e, got := o.Receive(p, 9)
 		touched := next != o || e != sluice.Effects{}

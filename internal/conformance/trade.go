@@ -359,11 +359,48 @@ func (b *tradeTest) succeedsLater(t *testing.T) {
 			t.Fatalf("succeeded: %+v %v", rec, err)
 		}
 	}
+	b.succeedsWithAnotherAmount(t, c)
 	p.Status = "failed"
 	if rec, err := b.Orders.Pay(t.Context(), p); err != nil || rec.Result != sluice.PaymentApplied || !rec.Replayed {
 		t.Fatalf("a status after success: %+v %v", rec, err)
 	}
 	b.audit(t, c)
+}
+
+// succeedsWithAnotherAmount: what a payment that did not count had said of its amount binds nobody. Money that comes under
+// its reference is held against the order, and kept.
+func (b *tradeTest) succeedsWithAnotherAmount(t *testing.T, c sluice.Campaign) {
+	t.Helper()
+	for i, tc := range []struct {
+		before, amount int64
+		currency       string
+		want           sluice.PaymentResult
+	}{
+		{0, 100, "CNY", sluice.PaymentApplied}, {100, 99, "CNY", sluice.PaymentMismatch},
+		{100, 100, "EUR", sluice.PaymentMismatch},
+	} {
+		id, _ := b.claim(t, c, "u2", 1)
+		p := sluice.Payment{Reference: fmt.Sprint("later", i), Order: id, AmountMinor: tc.before, Currency: "CNY",
+			Status: "created", Received: tradeStart}
+		if rec, err := b.Orders.Pay(t.Context(), p); err != nil || rec.Result != sluice.PaymentIgnored {
+			t.Fatalf("created: %+v %v", rec, err)
+		}
+		p.AmountMinor, p.Currency, p.Status, p.Received = tc.amount, tc.currency, sluice.PaymentSucceeded, tradeStart+1
+		elsewhere := p
+		elsewhere.Order, _ = b.claim(t, c, "u2", 1)
+		_, err := b.Orders.Pay(t.Context(), elsewhere)
+		refused(t, "for another order", err, sluice.ErrConflict, "REFERENCE_REUSED")
+		for _, replay := range []bool{false, true} {
+			rec, err := b.Orders.Pay(t.Context(), p)
+			if err != nil || rec.Result != tc.want || rec.Replayed != replay || rec.AmountMinor != tc.amount {
+				t.Fatalf("succeeded: %+v %v, want %s", rec, err, tc.want)
+			}
+		}
+		kept, err := b.Due.Payments(t.Context(), sluice.PaymentQuery{Reference: p.Reference})
+		if err != nil || len(kept.Items) != 1 || kept.Items[0].Payment != p || kept.Items[0].Result != tc.want {
+			t.Fatalf("kept: %+v %v, want %+v", kept, err, p)
+		}
+	}
 }
 
 // endsOnce lets three ways to end an order race, many times.

@@ -11,7 +11,8 @@ import (
 
 // Pay records a payment and what it came to, in one transaction with the order: an unpaid order is paid by it, any
 // other keeps the money as due for a refund. It is idempotent by p.Reference: the recorded answer is given again,
-// with Replayed set. A payment that was recorded with another status and has succeeded since is carried out then.
+// with Replayed set. A payment that was recorded with another status and has succeeded since is carried out then, by
+// the amount that it has then.
 // ErrConflict: the reference names another payment. ErrUncertain: repeat it.
 func (db *DB) Pay(ctx context.Context, p sluice.Payment) (rec sluice.PaymentRecord, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
@@ -22,11 +23,11 @@ func (db *DB) Pay(ctx context.Context, p sluice.Payment) (rec sluice.PaymentReco
 			return t.pay(&rec, false)
 		case err != nil:
 			return err
+		case known.Result == sluice.PaymentIgnored && known.SameOrder(p) && p.Status != known.Status:
+			return t.pay(&rec, true)
 		case !known.Same(p):
 			return sluice.NewFault(sluice.ErrConflict, "REFERENCE_REUSED",
 				"the reference names a payment of another order, amount or currency")
-		case known.Result == sluice.PaymentIgnored && p.Status != known.Status:
-			return t.pay(&rec, true)
 		}
 		rec = known
 		rec.Replayed = true
@@ -66,9 +67,9 @@ func (t *tx) payOrder(rec *sluice.PaymentRecord, was orderRow) error {
 // recordPayment writes the payment's row. A reference that another writer has just recorded begins again.
 func (t *tx) recordPayment(rec *sluice.PaymentRecord, known bool) error {
 	if known {
-		n, err := t.exec(`UPDATE payments SET status = ?, result = ?, received_ms = ?
+		n, err := t.exec(`UPDATE payments SET amount_minor = ?, currency = ?, status = ?, result = ?, received_ms = ?
 			WHERE reference = ? AND result = 'ignored'`,
-			rec.Status, string(rec.Result), rec.Received, rec.Reference)
+			rec.AmountMinor, rec.Currency, rec.Status, string(rec.Result), rec.Received, rec.Reference)
 		if err == nil && n == 0 {
 			return errMoved
 		}
