@@ -349,7 +349,8 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 	return api.NewAdmin(api.AdminConfig{
 		Logger: s.log, Level: s.level, TLS: s.certs[1].config(), TrustedProxies: s.cfg.TrustedProxies,
 	}, api.AdminDeps{
-		Keys: p.keys, Metrics: s.metrics.Handler(), Ready: s.ready.list, Shelf: p.campaigns, Campaigns: p.campaigns,
+		Keys: p.keys, Noter: p.ledger, Metrics: s.metrics.Handler(), Ready: s.ready.list,
+		Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Blocklist: p.blocklist,
 		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),

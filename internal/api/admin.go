@@ -29,6 +29,7 @@ type AdminConfig struct {
 // AdminDeps are what the operators' listener stands on. The routes of a noun whose port is nil are not registered.
 type AdminDeps struct {
 	Keys    Keys
+	Noter   Noter                     // puts down what changes nothing in the ledger; nil: nobody does
 	Metrics http.Handler              // answers /metrics; nil: there is no such route
 	Ready   func() (waiting []string) // what /readyz waits for; empty when ready. May be nil: always ready
 
@@ -233,11 +234,12 @@ func (r *recorder) Write(b []byte) (int, error) {
 // Unwrap lets http.ResponseController through.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// access logs a call of an operator: one that changes something at info, the others at debug. The path is that of the
-// route, since a path as it came may have a coupon's code in it.
+// access logs a call of an operator: one that changes something, and one whose key was refused, at info, the others at
+// debug. The path is that of the route, since a path as it came may have a coupon's code in it.
 func (a *Admin) access(r *http.Request, rec *recorder, pattern string, began time.Time) {
 	level := slog.LevelInfo
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.Contains(pattern, "/v1/admin/") {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead || !strings.Contains(pattern, "/v1/admin/")
+	if refused := rec.status == http.StatusUnauthorized || rec.status == http.StatusForbidden; reads && !refused {
 		level = slog.LevelDebug
 	}
 	if !a.cfg.Logger.Enabled(r.Context(), level) {

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -123,15 +124,57 @@ func TestOperatorsRolesAndProblems(t *testing.T) {
 	}
 }
 
+// notes keeps what is put down in the audit log, or fails.
+type notes struct {
+	err  error
+	rows []string
+}
+
+func (n *notes) Note(
+	_ context.Context, a sluice.Actor, action, object string, before, after any, _ sluice.Millis,
+) error {
+	n.rows = append(n.rows, fmt.Sprint(a.KeyID, " ", action, " ", object, " ", before, " ", after))
+	return n.err
+}
+
+// TestLogLevelChanges: a change is told at whatever level, and put down; one that cannot be put down is none.
 func TestLogLevelChanges(t *testing.T) {
-	v := new(slog.LevelVar)
-	a := operators(t, api.AdminConfig{Level: v}, api.AdminDeps{})
-	ask(a, "PUT", level, `{"level":"warn"}`, as("admin"), isJSON)
-	if v.Level() != slog.LevelWarn {
-		t.Errorf("level %v", v.Level())
+	for _, to := range []string{"debug", "warn", "error"} {
+		var out bytes.Buffer
+		v, audit := new(slog.LevelVar), &notes{}
+		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: v}))
+		a := operators(t, api.AdminConfig{Level: v, Logger: logger}, api.AdminDeps{Noter: audit})
+		ask(a, "PUT", level, `{"level":"`+to+`"}`, as("admin"), isJSON)
+		if got := ask(a, "GET", level, "", as("admin")); got.field(t, "level") != to {
+			t.Error(got.body)
+		}
+		if !strings.Contains(out.String(), "log level changed") {
+			t.Errorf("to %s: nothing is told:\n%s", to, out.String())
+		}
+		want := "admin log_level.set server/log_level map[level:info] map[level:" + to + "]"
+		if len(audit.rows) != 1 || audit.rows[0] != want {
+			t.Errorf("audit log %q, want %q", audit.rows, want)
+		}
 	}
-	if got := ask(a, "GET", level, "", as("admin")); got.field(t, "level") != "warn" {
-		t.Error(got.body)
+	v := new(slog.LevelVar)
+	a := operators(t, api.AdminConfig{Level: v}, api.AdminDeps{Noter: &notes{err: sluice.ErrUnavailable}})
+	got := ask(a, "PUT", level, `{"level":"error"}`, as("admin"), isJSON)
+	if got.status != 503 || v.Level() != slog.LevelInfo {
+		t.Errorf("without an audit log: %d, level %v", got.status, v.Level())
+	}
+}
+
+// TestRefusedOperatorsAreLogged: whoever tries keys leaves lines, also by reading, and never the key.
+func TestRefusedOperatorsAreLogged(t *testing.T) {
+	var out bytes.Buffer
+	a := operators(t, api.AdminConfig{Logger: slog.New(slog.NewTextHandler(&out, nil))}, api.AdminDeps{})
+	for key, want := range map[string]string{"a-guess": "status=401", "operator": "status=403", "admin": ""} {
+		out.Reset()
+		ask(a, "GET", level, "", as(key))
+		if got := out.String(); strings.Contains(got, "a-guess") || (want == "") != (got == "") ||
+			!strings.Contains(got, want) {
+			t.Errorf("%s: %q", key, got)
+		}
 	}
 }
 
@@ -251,7 +294,7 @@ func TestPagesOfTheOperatorsListener(t *testing.T) {
 func everyPort(t *testing.T) api.AdminDeps {
 	t.Helper()
 	return api.AdminDeps{
-		Keys: keys(), Metrics: http.NotFoundHandler(),
+		Keys: keys(), Noter: &notes{}, Metrics: http.NotFoundHandler(),
 		Shelf: struct{ api.CampaignShelf }{}, Campaigns: struct{ api.CampaignDesk }{}, Stock: struct{ api.StockDesk }{},
 		Grants: struct{ api.GrantDesk }{}, Audience: struct{ api.AudienceDesk }{}, Switches: struct{ api.SwitchDesk }{},
 		Blocklist: struct{ api.BlocklistDesk }{}, KeyDesk: struct{ api.KeyDesk }{}, Audit: struct{ api.AuditLog }{},

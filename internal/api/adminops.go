@@ -301,11 +301,34 @@ func (a *Admin) registerSystem(api huma.API) {
 			if err := level.UnmarshalText([]byte(in.Body.Level)); err != nil {
 				return nil, invalidField("level", "must be debug, info, warn or error")
 			}
-			before := a.cfg.Level.Level()
-			a.cfg.Level.Set(level)
-			a.cfg.Logger.Warn("log level changed", "from", before, "to", level, "by", actorOf(ctx).KeyID)
+			if err := a.setLevel(ctx, level); err != nil {
+				return nil, problemOf(err)
+			}
 			return show(), nil
 		})
+}
+
+// Noter writes an audit row for an act that changes nothing else in the ledger.
+type Noter interface {
+	Note(ctx context.Context, a sluice.Actor, action, object string, before, after any, now sluice.Millis) error
+}
+
+// setLevel changes the log level, puts that down in the audit log and tells it at the level that shows more: nobody
+// silences the log in silence.
+func (a *Admin) setLevel(ctx context.Context, level slog.Level) error {
+	before, by := a.cfg.Level.Level(), actorOf(ctx)
+	if a.deps.Noter != nil {
+		name := func(l slog.Level) map[string]string { return map[string]string{"level": strings.ToLower(l.String())} }
+		err := a.deps.Noter.Note(ctx, by, "log_level.set", "server/log_level", name(before), name(level),
+			sluice.MillisOf(a.cfg.Now()))
+		if err != nil {
+			return err
+		}
+	}
+	a.cfg.Level.Set(min(before, level))
+	a.cfg.Logger.Warn("log level changed", "from", before, "to", level, "by", by.KeyID)
+	a.cfg.Level.Set(level)
+	return nil
 }
 
 // ready answers /readyz: 200 when nothing is waited for.
