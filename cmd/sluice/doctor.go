@@ -19,7 +19,7 @@ import (
 // What doctor holds a machine against.
 const (
 	wantFree     = 2 << 30 // bytes on the disk of the data folder
-	needFree     = 200 << 20
+	needFree     = 500 << 20
 	wantFiles    = 65_536
 	needFiles    = 4_096
 	wantSync     = 10 * time.Millisecond // of a commit
@@ -137,7 +137,7 @@ func checkSpace(dir string) finding {
 	text := fmt.Sprintf("%.1f GB", float64(free)/(1<<30))
 	switch {
 	case free < needFree:
-		return finding{name, "bad", text + " left", "a million orders take about 200MB, and as much while they are written"}
+		return finding{name, "bad", text + " left", "the write-ahead log alone takes 270MB, a million orders about 200MB"}
 	case free < wantFree:
 		return finding{name, "warn", text + " left", "2GB leave room for a few million orders"}
 	}
