@@ -56,6 +56,11 @@ $(LINT): Makefile
 	fi
 	@touch $(LINT)
 
+# go.mod and go.sum say what the code needs, and no more.
+.PHONY: tidy
+tidy:
+	$(GO) mod tidy -diff
+
 .PHONY: fmt
 fmt:
 	@bad="$$(gofmt -l $$(git ls-files --cached --others --exclude-standard '*.go'))"; \
@@ -89,7 +94,7 @@ e2e:
 check: fmt vet lint unit
 
 .PHONY: test
-test: deps fmt vet lint arrows
+test: deps tidy fmt vet lint arrows
 	$(GO) test -count=1 -v -timeout 15m $(UNIT)
 	$(MAKE) --no-print-directory race
 	$(MAKE) --no-print-directory e2e
