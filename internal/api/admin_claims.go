@@ -13,9 +13,9 @@ import (
 
 // ClaimIndex looks claims up. ErrNotFound: there is no such claim, or no such campaign.
 type ClaimIndex interface {
-	// ClaimRecords reads a campaign's claims in the order of their rows, after the row `after`; next is 0 on the
+	// ClaimsPage reads a campaign's claims in the order of their rows, after the row `after`; next is 0 on the
 	// last page.
-	ClaimRecords(ctx context.Context, campaign string, after int64, limit int) (
+	ClaimsPage(ctx context.Context, campaign string, after int64, limit int) (
 		page []sluice.ClaimRecord, next int64, err error)
 	ClaimRecord(ctx context.Context, id sluice.ClaimID) (sluice.ClaimRecord, error)
 	// UserClaims gives a user's claims, on all campaigns where campaign is empty.
@@ -160,7 +160,7 @@ func findClaims(ctx context.Context, index ClaimIndex, in *claimListInput) ([]sl
 	case in.RequestID != "":
 		found, err = index.ClaimsByRequest(ctx, in.CampaignID, in.RequestID)
 	default:
-		return index.ClaimRecords(ctx, in.CampaignID, after, in.Limit)
+		return index.ClaimsPage(ctx, in.CampaignID, after, in.Limit)
 	}
 	if err != nil {
 		return nil, 0, err
