@@ -221,7 +221,13 @@ func TestFailedAuthenticationsAddUpWhileTimePasses(t *testing.T) {
 	if looked != 10 {
 		t.Errorf("%d of 1000 guesses within a second were looked at, want 10", looked)
 	}
+	if got := ask(a, "GET", level, ""); got.status != 401 {
+		t.Errorf("no key is no guess: %d", got.status)
+	}
 	now.add(6 * time.Second)
+	for range 20 {
+		ask(a, "GET", level, "")
+	}
 	for i, want := range []int{401, 429} {
 		if got := ask(a, "GET", level, "", as("later")); got.status != want {
 			t.Errorf("guess %d after 6 s: %d, want %d", i, got.status, want)

@@ -67,13 +67,17 @@ func authenticateKey(ctx context.Context, keys Keys, fails *failures, addr netip
 	if keys == nil {
 		return sluice.APIKey{}, newProblem(http.StatusServiceUnavailable, codeUnavailable, "no API keys are set up")
 	}
+	refused := newProblem(http.StatusUnauthorized, codeUnauthenticated, "a valid API key is needed")
+	if len(presented) == 0 {
+		return sluice.APIKey{}, refused // nobody has guessed anything
+	}
 	hash := sha256.Sum256(presented)
 	if !fails.known(hash) && !fails.may(addr) {
 		p := newProblem(http.StatusTooManyRequests, codeTooManyFailures, "too many failed authentications")
 		p.RetryAfter = failureRefill.Milliseconds()
 		return sluice.APIKey{}, p
 	}
-	if len(presented) > 0 && len(presented) <= 512 {
+	if len(presented) <= 512 {
 		key, err := keys.KeyByHash(ctx, hash)
 		switch {
 		case err == nil:
@@ -86,7 +90,7 @@ func authenticateKey(ctx context.Context, keys Keys, fails *failures, addr netip
 		}
 	}
 	fails.bad(addr, hash)
-	return sluice.APIKey{}, newProblem(http.StatusUnauthorized, codeUnauthenticated, "a valid API key is needed")
+	return sluice.APIKey{}, refused
 }
 
 // maxSignatures bounds the v1 parts of one header that are looked at.
