@@ -98,7 +98,7 @@ func copyTo(ctx context.Context, rdb *sql.DB, path string, progress func(done, o
 		if !ok {
 			return fmt.Errorf("sqldb: the driver's connection is a %T", dc)
 		}
-		b, err := source.NewBackup(path)
+		b, err := source.NewBackup(fileURI(path))
 		if err != nil {
 			return translate(err, "backup to "+path)
 		}

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -228,7 +229,12 @@ func dsn(cfg Config, reader bool) string {
 		q.Add("_pragma", fmt.Sprintf("cache_size(-%d)", cfg.CacheMB*1024))
 		q.Add("_pragma", "wal_autocheckpoint(0)") // the checkpointer's
 	}
-	return "file:" + cfg.Path + "?" + q.Encode()
+	return fileURI(cfg.Path) + "?" + q.Encode()
+}
+
+// fileURI names the file at path, whatever stands in its name.
+func fileURI(path string) string {
+	return "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)
 }
 
 func migrate(ctx context.Context, db *sql.DB) error {

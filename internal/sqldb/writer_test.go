@@ -2,6 +2,8 @@ package sqldb_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/sluice-sale/sluice"
@@ -33,5 +35,23 @@ func TestOddUsersAreThemselves(t *testing.T) {
 			t.Errorf("claims of %q: %+v %v", user, list, err)
 		}
 		b.whole(t, "g", int64(i+1))
+	}
+}
+
+// The path is a name, whatever stands in it.
+func TestTheLedgerIsWhereItsPathSays(t *testing.T) {
+	for _, folder := range []string{"a b", "a%20b", "a?b", "a#b", "a&b=c", "ä"} {
+		path := filepath.Join(t.TempDir(), folder, "ledger.db")
+		db := openAt(t, sqldb.Config{Path: path, CacheMB: 8})
+		create(t, db, sluice.Campaign{ID: "g", Stock: sluice.Stock{Total: 1}})
+		if st, err := os.Stat(path); err != nil || st.Size() == 0 {
+			t.Errorf("%q: %v", folder, err)
+		}
+		if err := db.Backup(t.Context(), path+".copy", nil); err != nil {
+			t.Errorf("%q: backup: %v", folder, err)
+		}
+		if st, err := os.Stat(path + ".copy"); err != nil || st.Size() == 0 {
+			t.Errorf("%q: backup: %v", folder, err)
+		}
 	}
 }
