@@ -100,7 +100,7 @@ func orderRoutes() []route {
 			method: "POST", path: "/v1/payments/notifications", auth: authPayment, handle: (*Public).notifyPayment,
 			doc: opDoc{
 				summary: "Tell of a payment", tag: "Payments", request: notificationBody{}, response: OrderBody{},
-				problems: conflict,
+				problems: append(conflict, http.StatusNotFound),
 				detail: "Idempotent by reference. Money that comes after the close or twice is kept as refund_due. A wrong " +
 					"amount or currency (409) and an unknown order (404) are refused and kept for a person.",
 			},

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -16,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/valyala/fasthttp"
 
 	"github.com/sluice-sale/sluice"
@@ -122,16 +122,14 @@ func (x *trade) claim(campaign, user string) (sluice.ClaimID, string) {
 // call sends a request to the public listener, or to the operators' where the path says so.
 func (x *trade) call(method, path, token, body string, headers ...string) (int, map[string]any) {
 	x.t.Helper()
-	var status int
-	var answer []byte
+	got, doc := answer{}, api.PublicOpenAPI()
 	if strings.HasPrefix(path, "/v1/admin") {
 		r := httptest.NewRequest(method, path, strings.NewReader(body))
 		r.Header.Set("Authorization", "Bearer "+token)
 		r.Header.Set("Content-Type", "application/json")
 		w := httptest.NewRecorder()
 		x.admin.ServeHTTP(w, r)
-		status = w.Code
-		answer, _ = io.ReadAll(w.Body)
+		got, doc = answer{status: w.Code, header: w.Header().Get, body: w.Body.String()}, x.admin.AdminOpenAPI()
 	} else {
 		var ctx fasthttp.RequestCtx
 		ctx.Request.Header.SetMethod(method)
@@ -147,13 +145,46 @@ func (x *trade) call(method, path, token, body string, headers ...string) (int, 
 			ctx.Request.SetBodyString(body)
 		}
 		x.public.Handle(&ctx)
-		status, answer = ctx.Response.StatusCode(), ctx.Response.Body()
+		got = answer{ctx.Response.StatusCode(), func(name string) string {
+			return string(ctx.Response.Header.Peek(name))
+		}, string(ctx.Response.Body())}
 	}
+	fits(x.t, doc, described(x.t, doc, method, path), method+" "+path, got)
 	out := map[string]any{}
-	if err := json.Unmarshal(answer, &out); err != nil {
-		x.t.Fatalf("%s %s: %d %q", method, path, status, answer)
+	if err := json.Unmarshal([]byte(got.body), &out); err != nil {
+		x.t.Fatalf("%s %s: %d %q", method, path, got.status, got.body)
 	}
-	return status, out
+	return got.status, out
+}
+
+// described finds the operation that serves path: the one with the fewest parameters in its path.
+func described(t *testing.T, doc *huma.OpenAPI, method, path string) *huma.Operation {
+	t.Helper()
+	path, _, _ = strings.Cut(path, "?")
+	var found *huma.Operation
+	least := 99
+	for pattern, item := range doc.Paths {
+		o := operationOf(item, method)
+		want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
+		if o == nil || len(want) != len(have) {
+			continue
+		}
+		holes := 0
+		for i := range want {
+			if strings.HasPrefix(want[i], "{") {
+				holes++
+			} else if want[i] != have[i] {
+				holes = 99
+			}
+		}
+		if holes < least {
+			found, least = o, holes
+		}
+	}
+	if found == nil {
+		t.Fatalf("%s %s is not described", method, path)
+	}
+	return found
 }
 
 // want checks the status and some fields of the answer.
