@@ -158,7 +158,8 @@ func TestReceive(t *testing.T) {
 		{func(p *sluice.Payment) { p.Currency = "cny" }, sluice.OrderUnpaid, sluice.PaymentMismatch},
 		{func(p *sluice.Payment) { p.Status = "SUCCEEDED" }, sluice.OrderUnpaid, sluice.PaymentIgnored},
 		{func(p *sluice.Payment) { p.Status, p.AmountMinor = "failed", 1 }, sluice.OrderUnpaid, sluice.PaymentIgnored},
-		{func(p *sluice.Payment) { p.AmountMinor = 0 }, "free", sluice.PaymentIgnored}, // nothing came, nothing has to go back
+		// Nothing came, and nothing has to go back.
+		{func(p *sluice.Payment) { p.AmountMinor = 0 }, "free", sluice.PaymentIgnored},
 		{func(*sluice.Payment) {}, "free", sluice.PaymentMismatch},
 	} {
 		p, o := good, orders()[string(tc.state)]

@@ -367,8 +367,8 @@ func (b *tradeTest) succeedsLater(t *testing.T) {
 	b.audit(t, c)
 }
 
-// succeedsWithAnotherAmount: what a payment that did not count had said of its amount binds nobody. Money that comes under
-// its reference is held against the order, and kept.
+// succeedsWithAnotherAmount: what a payment that did not count had said of its amount binds nobody. Money that comes
+// under its reference is held against the order, and kept.
 func (b *tradeTest) succeedsWithAnotherAmount(t *testing.T, c sluice.Campaign) {
 	t.Helper()
 	for i, tc := range []struct {
