@@ -232,8 +232,8 @@ func (d *Campaigns) Edit(
 			return sluice.CampaignView{}, err
 		}
 		next, err = d.cfg.Ledger.UpdateCampaign(ctx, next, func(is sluice.Campaign) error {
-			// A unit that was granted meanwhile counts too: the limit may only grow from then on.
-			if lowers := next.PerUserLimit < is.PerUserLimit && taken(is); lowers || !sameRules(is, c) {
+			// A unit that was granted meanwhile counts too: from then on less may change.
+			if taken(is) != taken(c) || !sameRules(is, c) {
 				return errMoved
 			}
 			return nil

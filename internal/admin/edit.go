@@ -42,6 +42,10 @@ func (e *editor) fixed(field string) {
 		e.add(field, "cannot change once the campaign has ended: clone it")
 		return
 	}
+	if !e.started {
+		e.add(field, "cannot change once units were granted")
+		return
+	}
 	e.add(field, "cannot change once the campaign has started, which was at %s", e.c.StartsAt.Time().Format(time.RFC3339))
 }
 
@@ -111,7 +115,8 @@ func (e *editor) goods(g *sluice.GoodsPatch) {
 	into := &e.c.Goods
 	a := set(e, "goods.sku", &into.SKU, g.SKU, open)
 	b := set(e, "goods.price_minor", &into.PriceMinor, g.PriceMinor, open)
-	c := set(e, "goods.currency", &into.Currency, g.Currency, open)
+	// An order has its amount, and its currency by these terms.
+	c := set(e, "goods.currency", &into.Currency, g.Currency, open && !taken(e.c))
 	d := set(e, "goods.unpaid_window_s", &into.UnpaidWindowSec, g.UnpaidWindowSec, !e.ended)
 	set(e, "goods.limit_back_on_close", &into.LimitBackOnClose, g.LimitBackOnClose, open)
 	if a || b || c || d {
@@ -126,7 +131,7 @@ func (e *editor) coupon(t *sluice.CouponTerms) {
 	case e.c.Kind != sluice.KindCoupon:
 		e.add("coupon", "must be absent from a campaign of kind %s", e.c.Kind)
 	case sameTerms(t, &e.c.Coupon):
-	case e.started || e.ended:
+	case e.started || e.ended || taken(e.c): // a coupon is worth what these terms say
 		e.fixed("coupon")
 	default:
 		e.c.Coupon = *t

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -216,6 +217,27 @@ func TestTheLimitIsNotLoweredUnderWhomHasUnits(t *testing.T) {
 	s.want(200, "POST", "/v1/admin/campaigns/spring/grants", object{"grant_id": "g", "user_id": "u", "quantity": 2})
 	s.want(422, "PATCH", "/v1/admin/campaigns/spring", object{"per_user_limit": 1})
 	s.want(200, "PATCH", "/v1/admin/campaigns/spring", object{"per_user_limit": 3})
+	s.verified("spring")
+}
+
+// Grants come before the start: what an order is paid in and what a coupon is worth stand in the terms.
+func TestTermsDoNotChangeUnderWhomHasUnits(t *testing.T) {
+	s := newStack(t)
+	soon := now.Time().Add(time.Minute)
+	goods, coupon := goodsBody("spring", 10), couponBody("tenoff", 10)
+	goods["starts_at"], coupon["starts_at"] = soon, soon
+	terms := maps.Clone(coupon["coupon"].(object))
+	terms["value"] = 1
+	currency, value := object{"goods": object{"currency": "EUR"}}, object{"coupon": terms}
+	s.want(201, "POST", "/v1/admin/campaigns", goods)
+	s.want(201, "POST", "/v1/admin/campaigns", coupon)
+	s.want(200, "PATCH", "/v1/admin/campaigns/spring", object{"goods": object{"currency": "USD"}})
+	for _, id := range []string{"spring", "tenoff"} {
+		s.want(200, "POST", "/v1/admin/campaigns/"+id+"/grants", object{"grant_id": "g", "user_id": "u", "quantity": 1})
+	}
+	s.want(422, "PATCH", "/v1/admin/campaigns/spring", currency)
+	s.want(422, "PATCH", "/v1/admin/campaigns/tenoff", value)
+	s.want(200, "PATCH", "/v1/admin/campaigns/spring", object{"goods": object{"price_minor": 1}}) // of later orders
 	s.verified("spring")
 }
 
