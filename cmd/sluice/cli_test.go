@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -157,6 +160,32 @@ func TestBackupSaysHowToRestore(t *testing.T) {
 		out, errs, code = run(t, nil, "backup", "--data", data, "--out", folder)
 		if code != exitOK || !strings.Contains(out, "sluice serve --data "+filepath.Clean(folder)) {
 			t.Errorf("code %d: %s%s", code, out, errs)
+		}
+	}
+}
+
+// TestRefusalsSayWhatHelps: a refusal of the server names the next command.
+func TestRefusalsSayWhatHelps(t *testing.T) {
+	for _, tt := range []struct {
+		status     int
+		code, next string
+	}{
+		{401, "UNAUTHENTICATED", "SLUICE_ADMIN_KEY"}, {403, "FORBIDDEN", "sluice key create"},
+		{429, "TOO_MANY_FAILURES", "wait ten seconds"},
+		{404, "NOT_FOUND", "--admin-url"}, {404, "UNKNOWN_CAMPAIGN", "sluice campaign list"},
+		{404, "UNKNOWN_SWITCH", "sluice switch list"}, {404, "UNKNOWN_BLOCK", "sluice blocklist list"},
+		{404, "UNKNOWN_KEY", "sluice key list"}, {409, "CAMPAIGN_EXISTS", "sluice campaign edit"},
+		{409, "CHANGE_ID_REUSED", "--change-id"}, {409, "REQUEST_ID_REUSED", "--grant-id"},
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(tt.status)
+			fmt.Fprintf(w, `{"status":%d,"code":%q}`, tt.status, tt.code)
+		}))
+		_, errs, code := run(t, []string{"SLUICE_ADMIN_KEY=0123456789abcdef"}, "campaign", "get", "x",
+			"--admin-url", server.URL)
+		server.Close()
+		if _, next, _ := strings.Cut(errs, "next: "); code != exitRefused || !strings.Contains(next, tt.next) {
+			t.Errorf("%s: code %d\n%s", tt.code, code, errs)
 		}
 	}
 }

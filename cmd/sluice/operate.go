@@ -192,6 +192,27 @@ func (o *operator) unreachable(ctx context.Context, err error) error {
 		err: fmt.Errorf("the server at %s cannot be reached: %w", o.base, why)}
 }
 
+// nextOf says what helps where a thing is not there, or not as it has to be.
+func nextOf(code string) string {
+	switch code {
+	case "UNKNOWN_CAMPAIGN":
+		return "sluice campaign list"
+	case "CAMPAIGN_EXISTS":
+		return "another id, or sluice campaign edit"
+	case "CHANGE_ID_REUSED":
+		return "another --change-id, or none to have one made"
+	case "REQUEST_ID_REUSED":
+		return "another --grant-id, or none to have one made"
+	case "UNKNOWN_SWITCH":
+		return "sluice switch list"
+	case "UNKNOWN_BLOCK":
+		return "sluice blocklist list"
+	case "UNKNOWN_KEY":
+		return "sluice key list"
+	}
+	return ""
+}
+
 // refused turns an answer of 400 and above into an error.
 func (o *operator) refused(status int, raw []byte) error {
 	p := &problem{}
@@ -205,11 +226,11 @@ func (o *operator) refused(status int, raw []byte) error {
 		f.next = "the key of that server: SLUICE_ADMIN_KEY, or --data with its data folder"
 	case http.StatusForbidden:
 		f.next = "a key with the role that is named, from sluice key create"
-	case http.StatusNotFound:
-		if p.Code == "NOT_FOUND" {
+	case http.StatusTooManyRequests:
+		f.next = "wait ten seconds, and use the key of that server: SLUICE_ADMIN_KEY, or --data with its data folder"
+	case http.StatusNotFound, http.StatusConflict:
+		if f.next = nextOf(p.Code); p.Code == "NOT_FOUND" {
 			f.next = "--admin-url with the operators' listener, if " + o.base + " is another"
-		} else if p.Code == "UNKNOWN_CAMPAIGN" {
-			f.next = "sluice campaign list"
 		}
 	case http.StatusServiceUnavailable:
 		f.code, f.next = exitUnreachable, "try again in a moment; curl "+o.base+"/readyz tells what it waits for"
