@@ -394,13 +394,17 @@ func (d *Campaigns) Verify(ctx context.Context, id string) (sluice.Verification,
 
 func verify(ctx context.Context, v Verifier, permits Permits, id string) (sluice.Verification, error) {
 	var permit func() sluice.Permit // nil: there is none to compare with
-	if _, _, armed := permits.Permit(id); armed {
-		permit = func() sluice.Permit {
-			p, _, _ := permits.Permit(id)
+	_, _, known := permits.Permit(id)
+	if known {
+		permit = func() (p sluice.Permit) {
+			p, _, known = permits.Permit(id)
 			return p
 		}
 	}
 	got, err := v.Verify(ctx, id, permit)
+	if err == nil && permit != nil && !known {
+		return got, sluice.NewFault(sluice.ErrUnavailable, "BUSY", "the campaign is being read back from the ledger")
+	}
 	return got, unknown(err, id)
 }
 

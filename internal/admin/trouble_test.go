@@ -337,3 +337,26 @@ func TestEditsDoNotUndoEachOther(t *testing.T) {
 		t.Errorf("an edit that never gets its turn: %v", err)
 	}
 }
+
+// comingPermits is a permit that falls into doubt when it has been looked at once.
+type comingPermits struct {
+	admin.Permits
+	looks int
+}
+
+func (p *comingPermits) Permit(string) (sluice.Permit, sluice.Millis, bool) {
+	p.looks++
+	return sluice.Permit{}, 0, p.looks == 1
+}
+
+// What admission is just counting anew is compared with nothing: it would look like drift.
+func TestVerifyIsNotAlarmedByAReadBack(t *testing.T) {
+	s := newStack(t)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 10))
+	desk := admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: s, Permits: &comingPermits{}, Verifier: s.db,
+		Noter: s.db, Now: s.clock.now})
+	v, err := desk.Verify(t.Context(), "spring")
+	if !errors.Is(err, sluice.ErrUnavailable) {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
