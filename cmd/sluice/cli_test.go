@@ -190,6 +190,29 @@ func TestRefusalsSayWhatHelps(t *testing.T) {
 	}
 }
 
+// TestLabFindsTheSecrets: those that serve made are in the data folder, and of several the first one signs.
+func TestLabFindsTheSecrets(t *testing.T) {
+	data := t.TempDir()
+	kept := []byte(`{"jwt_secret":"kept-jwt-secret-1","admin_key":"kept-admin-key-1","payment_secret":"kept-payment-1"}`)
+	if err := os.WriteFile(filepath.Join(data, "secrets.json"), kept, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		environ              []string
+		jwt, admin, adminURL string
+	}{
+		{nil, "kept-jwt-secret-1", "kept-admin-key-1", defaultAdminURL},
+		{[]string{"SLUICE_JWT_SECRET=new-jwt-secret-01,old-jwt-secret-01", "SLUICE_ADMIN_URL=http://ops",
+			"SLUICE_ADMIN_KEY=new-admin-key-01,old-admin-key-01"}, "new-jwt-secret-01", "new-admin-key-01", "http://ops"},
+	} {
+		c := labCmd{URL: "http://shop", dataFlags: dataFlags{Data: &data}}
+		cfg, err := c.setup(&app{environ: tt.environ})
+		if err != nil || cfg.JWTSecret != tt.jwt || cfg.AdminKey != tt.admin || cfg.AdminURL != tt.adminURL {
+			t.Errorf("%v: %v, JWT %q, key %q at %q", tt.environ, err, cfg.JWTSecret, cfg.AdminKey, cfg.AdminURL)
+		}
+	}
+}
+
 // TestDoctorReadsTheLedger: a start that fails of the ledger sends people to the doctor.
 func TestDoctorReadsTheLedger(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")

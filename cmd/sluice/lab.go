@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 
 	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/config"
 	"github.com/sluice-sale/sluice/internal/lab"
 )
 
@@ -25,17 +27,45 @@ type labCmd struct {
 	Seed        uint64  `placeholder:"N" help:"Seed of the schedule, to repeat a run. Default: random."`
 
 	URL      string `name:"url" placeholder:"URL" help:"A running server, secrets as for serve. Default: its own."`
-	AdminURL string `name:"admin-url" placeholder:"URL" help:"Operators' listener of that server."`
+	AdminURL string `name:"admin-url" placeholder:"URL" help:"Its operators' listener. Default: ${admin_url}."`
 	HTML     string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
+	dataFlags
+}
+
+// setup is what is measured. Of a running server it takes the secrets as the other verbs do: from the environment or
+// the data folder, of several the first, which is the one that signs.
+func (c *labCmd) setup(a *app) (lab.Config, error) {
+	cfg := lab.Config{
+		URL: c.URL, AdminURL: c.AdminURL, Buyers: c.Buyers, Stock: c.Stock,
+		Seconds: c.Seconds, Limit: c.Limit, Quantity: c.Quantity, Retry: c.Retry, Shape: lab.Shape(c.Shape), Page: c.Page,
+		Connections: c.Connections, Kind: sluice.Kind(c.Kind), Seed: c.Seed,
+	}
+	if c.URL == "" {
+		return cfg, nil
+	}
+	cfg.AdminURL = cmp.Or(c.AdminURL, a.getenv("SLUICE_ADMIN_URL"), defaultAdminURL)
+	loaded, err := c.load(a)
+	if err == nil {
+		err = loaded.ReadSecrets()
+	}
+	if err != nil {
+		return cfg, err
+	}
+	first := func(s config.Secrets) string {
+		if len(s) == 0 {
+			return ""
+		}
+		return s[0].Reveal()
+	}
+	cfg.AdminKey, cfg.JWTSecret = first(loaded.Admin.Key), first(loaded.JWT.Secret)
+	return cfg, nil
 }
 
 // Run runs it. A server that breaks its word is exit code 1.
 func (c *labCmd) Run(a *app) error {
-	cfg := lab.Config{
-		URL: c.URL, AdminURL: c.AdminURL, Buyers: c.Buyers, Stock: c.Stock,
-		AdminKey: a.getenv("SLUICE_ADMIN_KEY"), JWTSecret: a.getenv("SLUICE_JWT_SECRET"),
-		Seconds: c.Seconds, Limit: c.Limit, Quantity: c.Quantity, Retry: c.Retry, Shape: lab.Shape(c.Shape), Page: c.Page,
-		Connections: c.Connections, Kind: sluice.Kind(c.Kind), Seed: c.Seed,
+	cfg, err := c.setup(a)
+	if err != nil {
+		return err
 	}
 	screen := lab.NewScreen(a.err, isTerminal(a.err), false)
 	defer screen.Clear()
