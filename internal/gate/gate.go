@@ -24,8 +24,8 @@ const (
 
 // Admitter takes units. It is safe for concurrent use.
 type Admitter interface {
-	// Admit decides on a claim and waits until the decision is durable. It may block for as long as a commit takes; a
-	// context that ends first gives ReasonUnavailable with the claim's id, and the claim may still come to be. Idempotent
+	// Admit decides on a claim and waits until the decision is durable. It may block for as long as a commit takes; one
+	// that takes too long gives ReasonUnavailable with the claim's id, and the claim may still come to be. Idempotent
 	// by the claim's id. The claim's RequestID may point into the buffers of a connection: an Admitter that keeps the
 	// claim, be it in a batch that outlives a cancelled context, clones it. Campaign and User may be kept as they are.
 	Admit(ctx context.Context, claim sluice.Claim) sluice.Decision

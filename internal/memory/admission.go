@@ -336,17 +336,6 @@ func (a *Admission) Replay(ctx context.Context, id string, claim sluice.ClaimID,
 	}
 }
 
-// Holds says whether the user has a claim in the campaign's book.
-func (a *Admission) Holds(id string, user sluice.UserKey) bool {
-	c := a.find(id)
-	if c == nil {
-		return false
-	}
-	c.book.mu.RLock()
-	defer c.book.mu.RUnlock()
-	return c.book.holders[user].head != 0
-}
-
 func (a *Admission) unavailable(c *campaign, claim sluice.Claim) sluice.Decision {
 	return sluice.Decision{
 		Reason: sluice.ReasonUnavailable, HasID: true, ID: claim.ID, Kind: c.kind(), Quantity: claim.Quantity,

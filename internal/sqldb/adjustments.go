@@ -29,27 +29,6 @@ func (db *DB) Adjustment(ctx context.Context, changeID string) (sluice.Adjustmen
 	return a, nil
 }
 
-// Adjustments lists a campaign's adjustments in the order of their revisions.
-func (db *DB) Adjustments(ctx context.Context, campaignID string) ([]sluice.Adjustment, error) {
-	rows, err := db.rdb.QueryContext(ctx, `SELECT `+adjustmentColumns+` WHERE c.id = ? ORDER BY a.revision`, campaignID)
-	if err != nil {
-		return nil, readFailed(err, "adjustments of "+campaignID)
-	}
-	defer func() { _ = rows.Close() }()
-	var list []sluice.Adjustment
-	for rows.Next() {
-		a, err := scanAdjustment(rows)
-		if err != nil {
-			return nil, readFailed(err, "adjustments of "+campaignID)
-		}
-		list = append(list, a)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, readFailed(err, "adjustments of "+campaignID)
-	}
-	return list, nil
-}
-
 // RecordAdjustment changes a campaign's total and writes down the change id, once: a change id that is known answers
 // what it did then; under another delta or for another campaign it is an ErrConflict Fault CHANGE_ID_REUSED.
 //

@@ -62,17 +62,6 @@ func (db *DB) Campaigns(ctx context.Context) ([]sluice.Campaign, error) {
 	return db.campaignsWhere(ctx, `ORDER BY no`)
 }
 
-// CampaignsPage reads up to limit campaigns created after the one numbered after, and the cursor of the next page, 0
-// where this is the last one.
-func (db *DB) CampaignsPage(ctx context.Context, after int64, limit int) ([]sluice.Campaign, int64, error) {
-	limit = min(max(limit, 1), maxPage)
-	list, err := db.campaignsWhere(ctx, `WHERE no > ? ORDER BY no LIMIT ?`, after, limit+1)
-	if err != nil || len(list) <= limit {
-		return list, 0, err
-	}
-	return list[:limit], list[limit-1].No, nil
-}
-
 func (db *DB) campaignsWhere(ctx context.Context, where string, args ...any) ([]sluice.Campaign, error) {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT `+campaignColumns+` FROM campaigns `+where, args...)
 	if err != nil {
