@@ -159,6 +159,7 @@ type ClaimRow struct {
 	Quantity   int32
 	LiveUnits  int32
 	LimitUnits int32
+	At         Millis
 	Rejected   Reason // why, for a rejected claim; else ReasonNone
 }
 

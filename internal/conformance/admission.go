@@ -220,8 +220,12 @@ func (a *admissionTest) replayLater(t *testing.T) {
 			sameClaim(t, what, first, a.admit(c.ID, "u", "r", 1))
 		}
 		check("after sold-out")
+		_, since, _ := a.Admission().Permit(c.ID)
 		a.Restart(t)
 		check("after a restart")
+		if _, at, ok := a.Admission().Permit(c.ID); !ok || at != since {
+			t.Errorf("sold out since %d, after a restart since %d (%v)", since, at, ok)
+		}
 		c.EndsAt = sluice.MillisOf(time.Now().Add(-time.Minute))
 		a.Update(t, c)
 		check("after the end")

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -93,7 +94,7 @@ func (a *Admission) load(ctx context.Context, c *campaign, progress func(rows in
 		c.available, c.queued, c.taken = set.Stock.Total, 0, 0
 		c.buffering, c.buffered, c.again = true, nil, false
 	}
-	rows := int64(0)
+	rows, last := int64(0), sluice.Millis(0) // last: when the last live claim came
 	each := func(batch []sluice.ClaimRow) error {
 		b.mu.Lock()
 		for i := range batch {
@@ -102,6 +103,9 @@ func (a *Admission) load(ctx context.Context, c *campaign, progress func(rows in
 				id: r.ID, quantity: r.Quantity, live: r.LiveUnits, limit: r.LimitUnits, campaign: c.no, rejected: r.Rejected,
 			})
 			c.available -= int64(r.LiveUnits)
+			if r.LiveUnits > 0 {
+				last = max(last, r.At)
+			}
 		}
 		b.mu.Unlock()
 		rows += int64(len(batch))
@@ -129,12 +133,12 @@ func (a *Admission) load(ctx context.Context, c *campaign, progress func(rows in
 	}
 	c.known, c.reloading, c.buffering = true, false, false
 	b.unknown--
+	c.soldOut.Store(false)
+	c.mark(cmp.Or(last, sluice.MillisOf(a.cfg.Now())))
 	for _, op := range c.buffered {
 		c.apply(op, sluice.MillisOf(a.cfg.Now()))
 	}
 	c.buffered = nil
-	c.soldOut.Store(false)
-	c.mark(sluice.MillisOf(a.cfg.Now()))
 	close(c.ready)
 	if wrong != "" {
 		go a.cfg.Doubt(c.id, wrong)

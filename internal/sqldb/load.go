@@ -80,7 +80,7 @@ func (s *snapshot) claims(each func([]sluice.ClaimRow) error) error {
 		table = `coupons`
 	}
 	batch := make([]sluice.ClaimRow, 0, loadBatch)
-	err := s.scan(`SELECT claim_id, quantity, live_units, limit_units, rejected FROM `+table+`
+	err := s.scan(`SELECT claim_id, quantity, live_units, limit_units, rejected, created_ms FROM `+table+`
 		WHERE seq BETWEEN ? AND ? ORDER BY seq`,
 		s.campaign.No, func(row []driver.Value) error {
 			id := claimIDOf(row[0])
@@ -96,7 +96,9 @@ func (s *snapshot) claims(each func([]sluice.ClaimRow) error) error {
 				}
 				batch = batch[:0]
 			}
-			r := sluice.ClaimRow{ID: id, Quantity: int32(intOf(row[1])), LiveUnits: live, LimitUnits: limit}
+			r := sluice.ClaimRow{
+				ID: id, Quantity: int32(intOf(row[1])), LiveUnits: live, LimitUnits: limit, At: sluice.Millis(intOf(row[5])),
+			}
 			if rejected := textOf(row[4]); rejected != "" {
 				r.Rejected = recordedReason(rejected)
 			}
