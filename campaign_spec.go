@@ -133,6 +133,7 @@ type AudienceResult struct {
 	Added   int64
 	Removed int64
 	Total   int64 // in the audience now
+	Asked   bool  // the campaign asks for it: where it does not, an audience keeps nobody out
 	Faults  []FieldFault
 	Faulty  int64 // lines that could not be right; Faults shows the first of them
 }

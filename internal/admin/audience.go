@@ -91,7 +91,8 @@ func (d *Audience) Upload(
 ) (sluice.AudienceResult, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err := d.cfg.Campaigns.Campaign(ctx, campaign); err != nil {
+	c, err := d.cfg.Campaigns.Campaign(ctx, campaign)
+	if err != nil {
 		return sluice.AudienceResult{}, unknown(err, campaign)
 	}
 	upload := rand.Int64()
@@ -110,7 +111,7 @@ func (d *Audience) Upload(
 	if replace {
 		action = "audience.replace"
 	}
-	return d.finish(ctx, campaign, action, res, err, a)
+	return d.finish(ctx, &c, action, res, err, a)
 }
 
 // Remove takes the users named by body out of the audience; it reads as Upload does.
@@ -119,24 +120,25 @@ func (d *Audience) Remove(
 ) (sluice.AudienceResult, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, err := d.cfg.Campaigns.Campaign(ctx, campaign); err != nil {
+	c, err := d.cfg.Campaigns.Campaign(ctx, campaign)
+	if err != nil {
 		return sluice.AudienceResult{}, unknown(err, campaign)
 	}
 	res, err := d.each(ctx, body, func(users []string) (added, removed int64, err error) {
 		removed, err = d.cfg.Ledger.DropAudience(ctx, campaign, users)
 		return 0, removed, err
 	})
-	return d.finish(ctx, campaign, "audience.remove", res, err, a)
+	return d.finish(ctx, &c, "audience.remove", res, err, a)
 }
 
 // finish puts in force and into the audit log what was done, whether all of it was or not.
 func (d *Audience) finish(
-	ctx context.Context, campaign, action string, res sluice.AudienceResult, err error, a sluice.Actor,
+	ctx context.Context, c *sluice.Campaign, action string, res sluice.AudienceResult, err error, a sluice.Actor,
 ) (sluice.AudienceResult, error) {
 	ctx = context.WithoutCancel(ctx)
-	total, loaded := d.Load(ctx, campaign)
-	res.Total = total
-	noted := d.cfg.Noter.Note(ctx, a, action, "campaign/"+campaign, nil, map[string]any{"added": res.Added,
+	total, loaded := d.Load(ctx, c.ID)
+	res.Total, res.Asked = total, c.Eligibility.Audience
+	noted := d.cfg.Noter.Note(ctx, a, action, "campaign/"+c.ID, nil, map[string]any{"added": res.Added,
 		"removed": res.Removed, "total": res.Total, "faulty": res.Faulty, "complete": err == nil},
 		sluice.MillisOf(d.cfg.Now()))
 	return res, errors.Join(err, loaded, noted)

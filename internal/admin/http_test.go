@@ -411,14 +411,16 @@ func TestAudiencesAreReplacedAndTrimmed(t *testing.T) {
 	body := goodsBody("spring", 10)
 	body["eligibility"] = object{"audience": true}
 	s.want(201, "POST", "/v1/admin/campaigns", body)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("open", 10))
 	path := "/v1/admin/campaigns/spring/audience"
 	for _, c := range []struct {
 		method, path, body string
 		want               object
 	}{
 		{"POST", path, "user_id,name\nu1,Ann\nu2,Bob\n\nu1,Ann\n", object{"added": 2.0, "total": 2.0, "lines": 3.0}},
+		{"PUT", "/v1/admin/campaigns/open/audience", "u1\n", object{"total": 1.0, "asked_for": false}}, // keeps nobody out
 		{"POST", path, "u3\n" + strings.Repeat("x", 65) + "\n\x01\n", object{"added": 1.0, "total": 3.0, "faulty": 2.0}},
-		{"PUT", path, "u3\nu4\n", object{"added": 1.0, "removed": 2.0, "total": 2.0}},
+		{"PUT", path, "u3\nu4\n", object{"added": 1.0, "removed": 2.0, "total": 2.0, "asked_for": true}},
 		{"POST", path + "/remove", "u4\nu9\n", object{"removed": 1.0, "total": 1.0}},
 	} {
 		a := s.want(200, c.method, c.path, strings.NewReader(c.body), "Content-Type", "text/csv")

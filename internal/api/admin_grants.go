@@ -71,6 +71,7 @@ type (
 		Added   int64          `json:"added"`
 		Removed int64          `json:"removed"`
 		Total   int64          `json:"total" doc:"Users in the audience now"`
+		Asked   bool           `json:"asked_for" doc:"False: all may claim until the campaign has eligibility.audience"`
 		Faulty  int64          `json:"faulty" doc:"Lines that could not be right, and were passed over"`
 		Errors  []FieldProblem `json:"errors,omitempty" doc:"The first 100 of them"`
 	}
@@ -257,7 +258,8 @@ func (a *Admin) registerAudience(api huma.API, desk AudienceDesk) {
 	} {
 		o := op(c.method, c.path, c.summary, sluice.RoleOperator)
 		o.Description += " The body is text or CSV: a user id a line, up to five million. " +
-			"A first line user_id is a heading; further columns are passed over."
+			"A first line user_id is a heading; further columns are passed over. " +
+			"It keeps others out where the campaign's eligibility has \"audience\": true."
 		o.Parameters = []*huma.Param{{Name: "id", In: "path", Required: true, Schema: &huma.Schema{Type: "string"}}}
 		text := &huma.MediaType{Schema: &huma.Schema{Type: "string"}}
 		o.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
@@ -279,7 +281,7 @@ func (a *Admin) registerAudience(api huma.API, desk AudienceDesk) {
 
 func writeAudience(w http.ResponseWriter, res *sluice.AudienceResult) {
 	answer := audienceAnswer{Lines: res.Lines, Added: res.Added, Removed: res.Removed, Total: res.Total,
-		Faulty: res.Faulty}
+		Asked: res.Asked, Faulty: res.Faulty}
 	for _, f := range res.Faults {
 		answer.Errors = append(answer.Errors, FieldProblem{f.Field, f.Detail})
 	}
