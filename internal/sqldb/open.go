@@ -79,6 +79,7 @@ type DB struct {
 	lock  *dataLock
 	close sync.Once
 
+	counting chan struct{} // held by whoever counts all rows of a campaign
 	permitMu sync.RWMutex
 	permit   Permit
 }
@@ -105,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	// fdatasync keeps a commit as durable as fsync does and leaves the file's times alone, which saves a write to the
 	// file system's journal. Where there is none the error says so, and fsync it stays.
 	_, _ = sqlite.Fdatasync(true)
-	db := &DB{cfg: cfg, log: cfg.Log, lock: lock}
+	db := &DB{cfg: cfg, log: cfg.Log, lock: lock, counting: make(chan struct{}, 1)}
 	if err := db.start(ctx); err != nil {
 		_ = db.stop() // what went wrong first is what counts
 		return nil, err

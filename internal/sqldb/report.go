@@ -14,6 +14,11 @@ func (db *DB) Tallies(ctx context.Context, campaign string) (t sluice.Tallies, e
 	if err != nil {
 		return t, err
 	}
+	done, err := db.count(ctx)
+	if err != nil {
+		return t, err
+	}
+	defer done()
 	t = sluice.Tallies{Orders: map[sluice.OrderState]int64{}, Closes: map[sluice.CloseReason]int64{},
 		Coupons: map[sluice.CouponState]int64{}}
 	if c.Kind == sluice.KindGoods {

@@ -15,7 +15,12 @@ import (
 // The writer goes on while the rows are counted. A user's units are held in memory meanwhile, 16 bytes a claim.
 func (db *DB) Verify(ctx context.Context, campaignID string, permit func() sluice.Permit) (sluice.Verification, error) {
 	var v sluice.Verification
-	err := db.snapshot(ctx, campaignID, func(sluice.Campaign) {
+	done, err := db.count(ctx)
+	if err != nil {
+		return v, err
+	}
+	defer done()
+	err = db.snapshot(ctx, campaignID, func(sluice.Campaign) {
 		v.CheckedAt = sluice.MillisOf(db.cfg.Now())
 		if permit != nil {
 			p := permit()
@@ -26,6 +31,17 @@ func (db *DB) Verify(ctx context.Context, campaignID string, permit func() sluic
 		return v, fmt.Errorf("sqldb: verify %s: %w", campaignID, err)
 	}
 	return v, nil
+}
+
+// count waits for the turn of one who counts all rows of a campaign. One at a time does: it holds a reader for seconds
+// and memory by the claim, and whoever asks for many must not leave buyers without either.
+func (db *DB) count(ctx context.Context) (done func(), err error) {
+	select {
+	case db.counting <- struct{}{}:
+		return func() { <-db.counting }, nil
+	case <-ctx.Done():
+		return nil, translate(ctx.Err(), "wait for a turn to count")
+	}
 }
 
 // spending is what the rows of one user take of a limit.
