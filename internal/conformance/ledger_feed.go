@@ -257,7 +257,7 @@ func (l *ledgerTest) pages(t *testing.T) {
 		for _, c := range []sluice.Claim{
 			ledgerClaim("g", fmt.Sprint("u", i), "1", 1+i%2), couponClaim("k", fmt.Sprint("u", i), "1", 1+i%3),
 		} {
-			r := sluice.ClaimRow{ID: c.ID, Quantity: int32(c.Quantity)}
+			r := sluice.ClaimRow{ID: c.ID, Quantity: int32(c.Quantity), At: c.At}
 			if o := l.settle(t, c)[0]; o.Reason == sluice.ReasonConfirmed {
 				r.LiveUnits, r.LimitUnits = r.Quantity, r.Quantity
 			} else {
@@ -294,7 +294,7 @@ func (l *ledgerTest) pages(t *testing.T) {
 
 // rowOf gives the row of a claim of which nothing has been given back.
 func rowOf(c sluice.ClaimRecord) sluice.ClaimRow {
-	r := sluice.ClaimRow{ID: c.ID, Quantity: int32(c.Quantity)}
+	r := sluice.ClaimRow{ID: c.ID, Quantity: int32(c.Quantity), At: c.At}
 	if c.Code == sluice.ReasonConfirmed {
 		r.LiveUnits, r.LimitUnits = r.Quantity, r.Quantity
 	} else {
