@@ -264,6 +264,12 @@ func (p *parts) startAgents(s *server) {
 			s.metrics.AgentRan(name, sweep.Done, err, time.Now())
 		}}
 	}
+	cleaner := config(agentCleaner)
+	ran := cleaner.OnPiece
+	cleaner.OnPiece = func(sweep sluice.Sweep, err error) {
+		p.admission.Retire()
+		ran(sweep, err)
+	}
 	expirer := upkeep.NewExpirer(config(agentExpirer), p.ledger)
 	p.expirer.Store(expirer)
 	for _, x := range []struct {
@@ -272,7 +278,7 @@ func (p *parts) startAgents(s *server) {
 	}{
 		{agentExpirer, expirer},
 		{agentCoupons, upkeep.NewCouponExpirer(config(agentCoupons), p.ledger)},
-		{agentCleaner, upkeep.NewCleaner(upkeep.CleanerConfig{Config: config(agentCleaner)}, p.ledger)},
+		{agentCleaner, upkeep.NewCleaner(upkeep.CleanerConfig{Config: cleaner}, p.ledger)},
 		{agentFunnel, newFunnelKeeper(p, s)},
 	} {
 		x.Start()

@@ -43,6 +43,8 @@ type Config struct {
 	MaxBatch   int           // claims of one transaction
 	MaxWaiting int           // claims that may wait for a commit; more are BUSY
 	MaxWait    time.Duration // a claim that waits longer is answered UNAVAILABLE and goes on
+	// KeepEnded is how long the claims of a campaign stay in memory after its end.
+	KeepEnded time.Duration
 	// Doubt is told, in a goroutine of its own, that a campaign's invariants do not hold: it has to be frozen.
 	Doubt func(campaign, note string)
 	// BatchDone is told how many claims a finished batch had and how long it took from its first claim.
@@ -58,6 +60,9 @@ type Admission struct {
 	mu   sync.Mutex
 	next uint32           // guarded by mu: the next campaign.no
 	book map[string]*book // guarded by mu: by limit group
+
+	retired atomic.Pointer[map[string]sluice.Kind] // ended long ago; replaced as a whole under mu
+	lookups chan struct{}                          // a place for each replay that asks the ledger for one of them
 
 	commit committer
 	ctx    context.Context // ends with Close
@@ -106,10 +111,14 @@ func New(cfg Config, ledger Ledger) *Admission {
 	if cfg.MaxWait == 0 {
 		cfg.MaxWait = DefaultMaxWait
 	}
+	if cfg.KeepEnded == 0 {
+		cfg.KeepEnded = DefaultKeepEnded
+	}
 	if cfg.Doubt == nil {
 		cfg.Doubt = func(string, string) {}
 	}
-	a := &Admission{cfg: cfg, ledger: ledger, book: map[string]*book{}}
+	a := &Admission{cfg: cfg, ledger: ledger, book: map[string]*book{}, lookups: make(chan struct{}, maxLookups)}
+	a.retired.Store(&map[string]sluice.Kind{})
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.byID.Store(&map[string]*campaign{})
 	a.commit.start(a)
@@ -162,7 +171,7 @@ func busy(ms int64) sluice.Decision {
 func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decision {
 	c := a.find(claim.Campaign)
 	if c == nil {
-		return sluice.Refuse(sluice.ReasonUnknownCampaign)
+		return a.admitUnarmed(ctx, &claim)
 	}
 	for {
 		d, wait := a.decide(c, &claim)
@@ -305,6 +314,9 @@ func (a *Admission) complete(ctx context.Context, d sluice.Decision) sluice.Deci
 func (a *Admission) Replay(ctx context.Context, id string, claim sluice.ClaimID, quantity int) (sluice.Decision, bool) {
 	c := a.find(id)
 	if c == nil {
+		if kind, ok := (*a.retired.Load())[id]; ok {
+			return a.lookUp(ctx, kind, claim, quantity)
+		}
 		return sluice.Decision{}, false
 	}
 	for {
@@ -368,6 +380,11 @@ func (a *Admission) put(set sluice.Campaign) (*campaign, bool) {
 	if c, ok := old[set.ID]; ok {
 		return c, false
 	}
+	if a.over(&set, sluice.MillisOf(a.cfg.Now())) {
+		a.retire(&set)
+		return nil, false
+	}
+	a.recall(set.ID)
 	b := a.book[set.LimitGroup]
 	if set.LimitGroup == "" || b == nil {
 		b = &book{claims: newClaims(0)}

@@ -14,6 +14,9 @@ func (a *Admission) Put(ctx context.Context, set sluice.Campaign) error {
 	a.mu.Lock()
 	c, fresh := a.put(set)
 	a.mu.Unlock()
+	if c == nil { // over long ago
+		return nil
+	}
 	if fresh {
 		err := a.load(ctx, c, nil)
 		if err != nil { // it is in the ledger: go on trying

@@ -111,7 +111,7 @@ func (f *fakeLedger) ClaimRecord(_ context.Context, id sluice.ClaimID) (sluice.C
 	if !ok {
 		return sluice.ClaimRecord{}, sluice.ErrNotFound
 	}
-	return sluice.ClaimRecord{Claim: k, State: sluice.ClaimConfirmed}, nil
+	return sluice.ClaimRecord{Claim: k, State: sluice.ClaimConfirmed, Code: sluice.ReasonConfirmed}, nil
 }
 
 func (f *fakeLedger) Adjustment(_ context.Context, id string) (sluice.Adjustment, error) {
