@@ -20,8 +20,11 @@ const couponColumns = `o.seq, o.claim_id, o.n, o.campaign_no, c.id, c.terms, o.u
 	COALESCE(o.locked_until_ms, 0), COALESCE(o.redeem_ref, ''), COALESCE(o.redeem_by, ''), COALESCE(o.redeemed_ms, 0),
 	COALESCE(o.spend_minor, 0), COALESCE(o.discount_minor, 0), COALESCE(o.ended_ms, 0)`
 
-const couponByCode = `SELECT ` + couponColumns + `
-	FROM coupons o JOIN campaigns c ON c.no = o.campaign_no WHERE o.code = ?`
+const (
+	couponFrom   = `SELECT ` + couponColumns + ` FROM coupons o JOIN campaigns c ON c.no = o.campaign_no `
+	couponByCode = couponFrom + `WHERE o.code = ?`
+	couponBySeq  = couponFrom + `WHERE o.seq = ?`
+)
 
 // scanCoupon reads one row of couponColumns.
 func scanCoupon(scan func(...any) error, tc termsCache) (r couponRow, err error) {

@@ -19,8 +19,9 @@ type dueRow struct {
 	id         sluice.ClaimID
 	due        sluice.Millis
 	campaignNo int64
-	live       int64
-	limit      int64
+	live       int64 // of an order
+	limit      int64 // of an order
+	quantity   int64 // of the claim
 }
 
 // CloseDue closes up to most (at most 256, 0 means that) unpaid orders that are due by the payment clock, the
@@ -61,7 +62,7 @@ func (t *tx) closeDue(now sluice.Millis, most int, leaveOut [maxLeftOut]any) (s 
 		return s, nil
 	}
 	reading := clock.Read(now)
-	due, err := t.dueRows(`SELECT seq, claim_id, due_ms, campaign_no, live_units, limit_units FROM orders
+	due, err := t.dueRows(`SELECT seq, claim_id, due_ms, campaign_no, live_units, limit_units, quantity FROM orders
 		WHERE state = 'unpaid' AND due_ms <= ? AND campaign_no NOT IN (?, ?, ?, ?) ORDER BY due_ms LIMIT ?`,
 		append(append([]any{reading}, leaveOut[:]...), atMost(most))...)
 	if err != nil {
@@ -147,7 +148,7 @@ func (t *tx) updateSeqs(query string, group []dueRow, now sluice.Millis) error {
 func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s sluice.Sweep, err error) {
 	err = db.writeAgain(ctx, laneBackground, func(t *tx) error {
 		s = sluice.Sweep{}
-		due, err := t.dueRows(`SELECT seq, claim_id, valid_until_ms, campaign_no, 0, 0 FROM coupons
+		due, err := t.dueRows(`SELECT seq, claim_id, valid_until_ms, campaign_no, 0, 0, quantity FROM coupons
 			WHERE state IN ('issued', 'locked') AND valid_until_ms <= ? AND (state = 'issued' OR locked_until_ms <= ?)
 			ORDER BY valid_until_ms LIMIT ?`, now, now, atMost(most))
 		if err != nil {
@@ -157,11 +158,7 @@ func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s
 			if err := t.updateSeqs(expireDue, group, now); err != nil {
 				return err
 			}
-			ids := make([]byte, 0, len(group)*len(sluice.ClaimID{}))
-			for _, r := range group {
-				ids = append(ids, r.id[:]...)
-			}
-			if err := t.eventBatch(now, "coupon.expired", group[0].campaignNo, ids); err != nil {
+			if err := t.tellExpired(group, now); err != nil {
 				return err
 			}
 		}
@@ -177,6 +174,30 @@ func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s
 		return err
 	})
 	return s, err
+}
+
+// tellExpired writes the events of expired coupons of one campaign. A batch names claims, so that it can only tell of
+// coupons that are their claim's only one; the others are told one by one, with their number.
+func (t *tx) tellExpired(group []dueRow, now sluice.Millis) error {
+	ids := make([]byte, 0, len(group)*len(sluice.ClaimID{}))
+	tc := termsCache{}
+	for _, r := range group {
+		if r.quantity == 1 {
+			ids = append(ids, r.id[:]...)
+			continue
+		}
+		c, err := scanCoupon(func(into ...any) error { return t.row(couponBySeq, []any{r.seq}, into...) }, tc)
+		if err != nil {
+			return err
+		}
+		if err := t.event(now, "coupon.expired", r.campaignNo, r.id.String(), couponEvent(c.Coupon)); err != nil {
+			return err
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	return t.eventBatch(now, "coupon.expired", group[0].campaignNo, ids)
 }
 
 func atMost(most int) int {
@@ -195,7 +216,7 @@ func (t *tx) dueRows(query string, args ...any) (due []dueRow, err error) {
 	for rows.Next() {
 		var r dueRow
 		var id []byte
-		if err := rows.Scan(&r.seq, &id, &r.due, &r.campaignNo, &r.live, &r.limit); err != nil {
+		if err := rows.Scan(&r.seq, &id, &r.due, &r.campaignNo, &r.live, &r.limit, &r.quantity); err != nil {
 			return nil, err
 		}
 		copy(r.id[:], id)

@@ -1,7 +1,9 @@
 package sqldb_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -156,5 +158,52 @@ func TestACouponThatExpiresInAStepIsAnnounced(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestTheFeedTellsWhichCouponExpired: the coupons of one claim are told apart by their number.
+func TestTheFeedTellsWhichCouponExpired(t *testing.T) {
+	const day = 86_400_000
+	db := openLedger(t, filepath.Join(t.TempDir(), "l.db"))
+	createCampaign(t, db, sluice.Campaign{
+		ID: "c", Kind: sluice.KindCoupon, Title: "c", Stock: sluice.Stock{Total: 9}, PerUserLimit: 3, StartsAt: dueStart,
+		EndsAt: dueStart + day, Control: sluice.ControlOpen,
+		Coupon: sluice.CouponTerms{Type: sluice.CouponAmountOff, Value: 1, Currency: "CNY", ValidDays: 1},
+	})
+	three := []string{sluice.NewCouponCode(), sluice.NewCouponCode(), sluice.NewCouponCode()}
+	for user, codes := range map[string][]string{"u": three, "v": {sluice.NewCouponCode()}} {
+		settleAll(t, db, sluice.Claim{
+			ID: sluice.NewClaimID("c", user, sluice.SourceClaim, "r"), Campaign: "c", User: user, RequestID: "r",
+			Quantity: len(codes), CouponCodes: codes, At: dueStart,
+		})
+	}
+	if _, err := db.UseCoupon(t.Context(), sluice.CouponUse{
+		Op: sluice.CouponRedeem, Code: three[1], Merchant: "m", Reference: "a", At: dueStart,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := db.ExpireCoupons(t.Context(), dueStart+day, 0); err != nil || s.Done != 3 {
+		t.Fatalf("%+v %v", s, err)
+	}
+	events, err := db.Events(t.Context(), sluice.EventID{}, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := map[string]int{}
+	for _, e := range events {
+		var data struct {
+			User  string `json:"user_id"`
+			N     int    `json:"n"`
+			State string `json:"state"`
+		}
+		if err := json.Unmarshal(e.Data, &data); err != nil {
+			t.Fatal(err)
+		}
+		if e.Type == "coupon.expired" && data.State == "expired" {
+			told[fmt.Sprint(data.User, data.N)]++
+		}
+	}
+	if want := map[string]int{"u0": 1, "u2": 1, "v0": 1}; !maps.Equal(told, want) {
+		t.Errorf("expired are %v, want %v", told, want)
 	}
 }
