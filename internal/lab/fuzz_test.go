@@ -6,7 +6,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/lab"
 )
 
-// FuzzAnswer: an answer is found where it ends, whatever follows it; one that is cut short is never taken for whole.
+// FuzzAnswer: an answer is found where it ends, whatever follows it; one that is cut short is never taken for
+// whole.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{
 		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}", "HTTP/1.1 200 OK\r\n\r\n",

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// DefaultKeepEnded is how long a campaign's claims stay in memory after its end. Later the ledger answers for it: nobody
-// hurries any more, and what was ever sold neither fills the memory nor lengthens a start.
+// DefaultKeepEnded is how long a campaign's claims stay in memory after its end. Later the ledger answers for it:
+// nobody hurries any more, and what was ever sold neither fills the memory nor lengthens a start.
 const DefaultKeepEnded = 72 * time.Hour
 
 // maxLookups bounds the replays of retired campaigns that ask the ledger at once; more are BUSY.
