@@ -89,6 +89,7 @@ func TestOperatorsRolesAndProblems(t *testing.T) {
 		{"twice", "PUT", level, `{"level":"debug","level":"info"}`, []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
 		{"twice in other case", "PUT", level, `{"level":"debug","LEVEL":"info"}`, []string{as("admin"), isJSON}, 400,
 			"MALFORMED_JSON"},
+		{"null field", "PUT", level, `{"level":null}`, []string{as("admin"), isJSON}, 400, "MALFORMED_JSON"},
 		{"unknown field", "PUT", level, `{"level":"debug","x":1}`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
 		{"wrong value", "PUT", level, `{"level":"loud"}`, []string{as("admin"), isJSON}, 422, "VALIDATION"},
 		{"wrong type", "PUT", level, `{"level":7}`, []string{as("admin"), isJSON}, 422, "VALIDATION"},

@@ -52,7 +52,8 @@ func TestBrokenBodiesOnEveryPublicRoute(t *testing.T) {
 			for body, status := range map[string]int{
 				`{`: 400, `{}{}`: 400, "\xff": 400, strings.Repeat("[", 5000): 400, `{"zzz":` + strings.Repeat("[", 40): 400,
 				`[]`: 422, `null`: 422, `"x"`: 422, `7`: 422, `{"zzz":1}`: 422, `{"zzz":1,"zzz":2}`: 422,
-				`{"reference":7,"quantity":"x"}`: 422, strings.Repeat("x", 100<<10): 413,
+				`{"reference":7,"quantity":"x"}`: 422, `{"reference":"r","merchant_id":null}`: 422,
+				strings.Repeat("x", 100<<10): 413,
 			} {
 				who := as("merchant")
 				if len(o.Security) > 0 && o.Security[0]["buyer"] != nil {
@@ -71,6 +72,22 @@ func TestBrokenBodiesOnEveryPublicRoute(t *testing.T) {
 	}
 	if n < 2 {
 		t.Errorf("only %d routes with a body", n)
+	}
+}
+
+// TestNullIsNoWayToTakeSomethingAway: a field that is null would count as absent, and a change of it as made.
+func TestNullIsNoWayToTakeSomethingAway(t *testing.T) {
+	a := operators(t, api.AdminConfig{}, everyPort(t)) // its ports panic when they are used
+	for _, tt := range []struct{ method, uri, body string }{
+		{"PATCH", "/v1/admin/campaigns/spring", `{"eligibility":null}`},
+		{"PATCH", "/v1/admin/campaigns/spring", `{"protection":{"max_rate":null}}`},
+		{"POST", "/v1/admin/campaigns/spring/grants", `{"user_id":"u","grant_id":"g","quantity":null}`},
+		{"POST", "/v1/admin/blocklist", `{"scope":"user","value":"u","expires_at":null}`},
+	} {
+		got := ask(a, tt.method, tt.uri, tt.body, as("admin"), isJSON)
+		if got.status != 400 || !strings.Contains(got.body, "must not be null") {
+			t.Errorf("%s: %d %s", tt.body, got.status, got.body)
+		}
 	}
 }
 

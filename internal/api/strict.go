@@ -88,7 +88,8 @@ func fieldsOf(errs []error) *Problem {
 }
 
 // checkJSON accepts exactly one JSON value, nested at most maxNesting levels, in which no object has a key twice
-// (upper and lower case are one, as they are to encoding/json). The error is a *Problem.
+// (upper and lower case are one, as they are to encoding/json) or a null: decoding takes that for an absent field, and
+// whoever sends it to take something away would be told that it was done. The error is a *Problem.
 func checkJSON(body []byte) error {
 	malformed := newProblem(http.StatusBadRequest, codeMalformed, "the body is not one JSON value")
 	if !json.Valid(body) {
@@ -98,6 +99,7 @@ func checkJSON(body []byte) error {
 	dec.UseNumber()
 	type level struct {
 		keys  map[string]struct{} // nil in an array
+		key   string              // the last one
 		value bool                // the next token is a value
 	}
 	var stack []level
@@ -113,11 +115,13 @@ func checkJSON(body []byte) error {
 				if _, twice := stack[top].keys[folded]; twice {
 					return invalidField(key, "is there twice")
 				}
-				stack[top].keys[folded], stack[top].value = struct{}{}, true
+				stack[top].keys[folded], stack[top].key, stack[top].value = struct{}{}, key, true
 				continue
 			}
 		} else if top >= 0 {
-			stack[top].value = false
+			if stack[top].value = false; tok == nil && stack[top].keys != nil {
+				return invalidField(stack[top].key, "must not be null: leave it out")
+			}
 		}
 		switch tok {
 		case json.Delim('{'):
