@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/sluice-sale/sluice/test/e2e"
 )
@@ -28,7 +29,9 @@ func TestServeStopsAndStartsAgain(t *testing.T) {
 		t.Errorf("the ledger: %v, %v", st.Mode(), err)
 	}
 	s.Restart(t)
-	if log := s.Log(); !strings.Contains(log, `"msg":"ready"`) || strings.Contains(log, "secrets made") {
+	// The line comes by a pipe, and may come after the answer of /readyz.
+	told := s.Eventually(5*time.Second, func() bool { return strings.Contains(s.Log(), `"msg":"ready"`) })
+	if log := s.Log(); !told || strings.Contains(log, "secrets made") {
 		t.Errorf("the log of the second start:\n%s", log)
 	}
 }
