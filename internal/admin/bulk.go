@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -134,6 +135,7 @@ type grantReader struct {
 	lines   *lines
 	csv     bool
 	columns []int // of user_id, grant_id, quantity
+	width   int   // how many columns the first line names
 	heading int64
 }
 
@@ -148,7 +150,7 @@ func newGrantReader(c *sluice.Campaign, format sluice.BulkFormat, body io.Reader
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, errLongLine) {
 			return nil, fmt.Errorf("admin: read the grants: %w", err)
 		}
-		r.columns, err = header(line, "user_id", "grant_id", "?quantity")
+		r.columns, r.width, err = header(line, "user_id", "grant_id", "?quantity")
 		return r, err
 	}
 	return nil, sluice.Invalid(sluice.FieldFault{Field: "format", Detail: "must be csv or jsonl"})
@@ -190,6 +192,9 @@ func (r *grantReader) fromCSV(line []byte) (g sluice.Grant, err error) {
 	if err != nil {
 		return g, err
 	}
+	if len(row) > r.width { // an id with a comma and no quotes would be somebody else's
+		return g, fmt.Errorf("the line has %d cells, and the first line names %d", len(row), r.width)
+	}
 	cell := func(i int) string {
 		if at := r.columns[i]; at >= 0 && at < len(row) {
 			return strings.TrimSpace(row[at])
@@ -211,6 +216,9 @@ func fromJSON(line []byte) (g sluice.Grant, err error) {
 		ID       string `json:"grant_id"`
 		Quantity *int   `json:"quantity"`
 	}{}
+	if err := plainObject(line); err != nil {
+		return g, err
+	}
 	d := json.NewDecoder(bytes.NewReader(line))
 	d.DisallowUnknownFields()
 	err = d.Decode(&body)
@@ -222,4 +230,32 @@ func fromJSON(line []byte) (g sluice.Grant, err error) {
 		g.Quantity = *body.Quantity
 	}
 	return g, nil
+}
+
+// plainObject finds what decoding would pass over: a field that is there twice, in whatever case, and one that is null.
+// What is no object is left to decoding.
+func plainObject(line []byte) error {
+	d := json.NewDecoder(bytes.NewReader(line))
+	if open, err := d.Token(); err != nil || open != json.Delim('{') {
+		return nil
+	}
+	var seen [8]string // there are three fields; decoding refuses any other
+	for n := 0; n < len(seen) && d.More(); n++ {
+		name, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		var value json.RawMessage
+		if d.Decode(&value) != nil {
+			return nil
+		}
+		key := strings.ToLower(name.(string))
+		if slices.Contains(seen[:n], key) {
+			return fmt.Errorf("%s: is there twice", key)
+		}
+		if seen[n] = key; string(value) == "null" {
+			return fmt.Errorf("%s: must not be null", key)
+		}
+	}
+	return nil
 }

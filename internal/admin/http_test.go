@@ -232,6 +232,27 @@ func bulkAnswer(t *testing.T, a answer) (results []bulkResult, totals bulkTotals
 	return results, totals
 }
 
+// TestLinesThatCanBeReadInTwoWays: a grant goes to whom the line names, or to nobody.
+func TestLinesThatCanBeReadInTwoWays(t *testing.T) {
+	s := newStack(t)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 10))
+	path := "/v1/admin/campaigns/spring/grants/bulk"
+	for kind, body := range map[string]string{
+		"text/csv": "user_id,grant_id\nsmith,john,g1\nu,g,2\nu,g,\n",
+		"application/x-ndjson": `{"user_id":"a","user_id":"b","grant_id":"g"}` + "\n" +
+			`{"user_id":"a","USER_ID":"b","grant_id":"g"}` + "\n" + `{"user_id":"a","grant_id":"g","quantity":null}`,
+	} {
+		results, totals := bulkAnswer(t, s.want(200, "POST", path, strings.NewReader(body), "Content-Type", kind))
+		if totals.Faults != 3 || len(results) != 3 {
+			t.Errorf("%s: %+v %+v", kind, totals, results)
+		}
+	}
+	csv := strings.NewReader("user_id,grant_id,quantity\nu,g1\nu,g2,\n") // a quantity may be left out
+	if _, totals := bulkAnswer(t, s.want(200, "POST", path, csv, "Content-Type", "text/csv")); totals.Confirmed != 2 {
+		t.Errorf("%+v", totals)
+	}
+}
+
 func TestABulkThatCannotBeReadIsRefusedAsAWhole(t *testing.T) {
 	s := newStack(t)
 	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 10))
@@ -244,6 +265,7 @@ func TestABulkThatCannotBeReadIsRefusedAsAWhole(t *testing.T) {
 		{"another type", path, "text/html", "x", 415, "UNSUPPORTED_MEDIA_TYPE"},
 		{"no header", path, "text/csv", "u1,g1\n", 422, "VALIDATION"},
 		{"nothing", path, "text/csv", "", 422, "VALIDATION"},
+		{"a column twice", path, "text/csv", "user_id,grant_id,user_id\n", 422, "VALIDATION"},
 		{"a column too many", path, "text/csv", "user_id,grant_id,colour\n", 422, "VALIDATION"},
 		{"no campaign", "/v1/admin/campaigns/nope/grants/bulk", "text/csv", "user_id,grant_id\n", 404, "UNKNOWN_CAMPAIGN"},
 	} {

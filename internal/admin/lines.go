@@ -72,18 +72,22 @@ func cells(line []byte) ([]string, error) {
 	return row, nil
 }
 
-// header finds the columns named in want within a CSV's first line; -1 for an optional one that is not there. A
-// name that begins with ? is optional.
-func header(line []byte, want ...string) ([]int, error) {
+// header finds the columns named in want within a CSV's first line, and how many it names; -1 for an optional one that
+// is not there. A name that begins with ? is optional.
+func header(line []byte, want ...string) (at []int, width int, err error) {
 	row, err := cells(line)
 	if err != nil {
-		return nil, sluice.Invalid(sluice.FieldFault{Field: "body", Detail: "line 1: " + err.Error()})
+		return nil, 0, sluice.Invalid(sluice.FieldFault{Field: "body", Detail: "line 1: " + err.Error()})
 	}
 	var f faults
-	at := make([]int, len(want))
+	at = make([]int, len(want))
 	known := map[string]int{}
 	for i, name := range row {
-		known[strings.ToLower(strings.TrimSpace(name))] = i
+		name = strings.ToLower(strings.TrimSpace(name))
+		if _, twice := known[name]; twice {
+			f.add("body", "the first line names the column %.64q twice", name)
+		}
+		known[name] = i
 	}
 	for i, name := range want {
 		name, optional := strings.CutPrefix(name, "?")
@@ -99,5 +103,5 @@ func header(line []byte, want ...string) ([]int, error) {
 	for _, name := range sortedKeys(known) {
 		f.add("body", "the first line names an unknown column %.64q", name)
 	}
-	return at, f.err()
+	return at, len(row), f.err()
 }
