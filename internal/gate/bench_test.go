@@ -112,9 +112,9 @@ func (s signer) sign(tb testing.TB, claims jwt.MapClaims) []byte {
 	return []byte(text)
 }
 
-func benchmarkToken(b *testing.B, name string, distinct int, size int64) {
+func benchmarkToken(b *testing.B, name string, distinct, size int) {
 	s := signers(b)[name]
-	s.config.CacheBytes = size
+	s.config.CacheTokens = size
 	tokens, err := gate.NewTokens(b.Context(), s.config)
 	if err != nil {
 		b.Fatal(err)
@@ -139,13 +139,13 @@ func benchmarkToken(b *testing.B, name string, distinct int, size int64) {
 
 // A miss is a token that the cache has forgotten: many tokens, a cache for a few.
 func BenchmarkTokenHS256Hit(b *testing.B)  { benchmarkToken(b, "HS256", 1, 0) }
-func BenchmarkTokenHS256Miss(b *testing.B) { benchmarkToken(b, "HS256", 4096, 4096) }
+func BenchmarkTokenHS256Miss(b *testing.B) { benchmarkToken(b, "HS256", 4096, 2) }
 func BenchmarkTokenRS256Hit(b *testing.B)  { benchmarkToken(b, "RS256", 1, 0) }
-func BenchmarkTokenRS256Miss(b *testing.B) { benchmarkToken(b, "RS256", 256, 4096) }
+func BenchmarkTokenRS256Miss(b *testing.B) { benchmarkToken(b, "RS256", 256, 2) }
 func BenchmarkTokenES256Hit(b *testing.B)  { benchmarkToken(b, "ES256", 1, 0) }
-func BenchmarkTokenES256Miss(b *testing.B) { benchmarkToken(b, "ES256", 256, 4096) }
+func BenchmarkTokenES256Miss(b *testing.B) { benchmarkToken(b, "ES256", 256, 2) }
 func BenchmarkTokenEdDSAHit(b *testing.B)  { benchmarkToken(b, "EdDSA", 1, 0) }
-func BenchmarkTokenEdDSAMiss(b *testing.B) { benchmarkToken(b, "EdDSA", 256, 4096) }
+func BenchmarkTokenEdDSAMiss(b *testing.B) { benchmarkToken(b, "EdDSA", 256, 2) }
 
 // BenchmarkTokenCrowd is the opening: every token comes for the first time and is kept.
 func BenchmarkTokenCrowd(b *testing.B) { benchmarkToken(b, "HS256", 100_000, 0) }

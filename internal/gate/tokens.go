@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
-	"github.com/maypok86/otter/v2"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -25,7 +23,6 @@ const (
 	MaxToken           = 8 << 10 // bytes
 	DefaultLeeway      = 30 * time.Second
 	DefaultCacheTokens = 1 << 18
-	DefaultCacheBytes  = 256 << 20
 	maxHeaders         = 64 // different token headers that are remembered
 )
 
@@ -51,9 +48,8 @@ type TokenConfig struct {
 	AllowNoExpiry bool
 	// Leeway for exp and nbf. Default DefaultLeeway; negative: none.
 	Leeway time.Duration
-	// CacheTokens and CacheBytes bound the verified tokens that are remembered.
+	// CacheTokens bounds the verified tokens that are remembered; rounded up to a power of two.
 	CacheTokens int
-	CacheBytes  int64
 	// Now is the wall clock. Default time.Now.
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -64,8 +60,7 @@ type Tokens struct {
 	cfg       TokenConfig
 	validator *jwt.Validator
 	seed      maphash.Seed
-	cache     *otter.Cache[uint64, *verified]
-	seen      [1 << 16]atomic.Uint64 // hashes of tokens that were verified once and are not in the cache
+	cache     *tokenCache
 	keys      atomic.Pointer[keySet]
 	headers   atomic.Pointer[map[string]header] // by their encoded text
 	source    *keySource
@@ -102,13 +97,8 @@ func NewTokens(ctx context.Context, cfg TokenConfig) (*Tokens, error) {
 		opts = append(opts, jwt.WithAudience(cfg.Audience))
 	}
 	t.validator = jwt.NewValidator(opts...)
-	cache, err := otter.New(&otter.Options[uint64, *verified]{
-		MaximumWeight: uint64(cfg.CacheBytes), Weigher: cfg.weigh, Executor: func(fn func()) { fn() },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("gate: token cache: %w", err)
-	}
-	t.cache = cache
+	t.cache = newTokenCache(cfg.CacheTokens)
+	var err error
 	if t.source, err = newKeySource(ctx, &t.cfg, &t.keys); err != nil {
 		return nil, err
 	}
@@ -129,9 +119,6 @@ func (cfg *TokenConfig) setDefaults() {
 	if cfg.CacheTokens <= 0 {
 		cfg.CacheTokens = DefaultCacheTokens
 	}
-	if cfg.CacheBytes <= 0 {
-		cfg.CacheBytes = DefaultCacheBytes
-	}
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = &http.Client{}
 	}
@@ -141,13 +128,6 @@ func (cfg *TokenConfig) setDefaults() {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-}
-
-// weigh bounds count and bytes with one figure: no token weighs less than its share of the whole.
-func (cfg *TokenConfig) weigh(_ uint64, v *verified) uint32 {
-	const around = 320 // the entry, its node in the cache, the identity
-	n := around + 2*len(v.token)
-	return uint32(max(int64(n), cfg.CacheBytes/int64(cfg.CacheTokens)))
 }
 
 // Close ends the watching of key sources and waits for it. Tokens can still be verified. Idempotent.
@@ -161,11 +141,11 @@ func (t *Tokens) verify(token []byte, now time.Time) (*verified, bool) {
 	}
 	keys := t.keys.Load()
 	hash := maphash.Bytes(t.seed, token)
-	if v, ok := t.cache.GetIfPresent(hash); ok && v.keys == keys && v.token == string(token) {
+	if v := t.cache.get(hash, token); v != nil && v.keys == keys {
 		if now.UnixMilli() < v.until {
 			return v, true
 		}
-		t.cache.Invalidate(hash)
+		t.cache.drop(hash, v)
 		return nil, false
 	}
 	text := string(token)
@@ -179,18 +159,8 @@ func (t *Tokens) verify(token []byte, now time.Time) (*verified, bool) {
 	if v == nil {
 		return nil, false
 	}
-	t.remember(hash, v)
+	t.cache.put(hash, v)
 	return v, true
-}
-
-// remember keeps a token from its second sight on: a sale opens with as many tokens as buyers, most of which are never
-// seen again, and keeping one costs as much as verifying it.
-func (t *Tokens) remember(hash uint64, v *verified) {
-	if last := &t.seen[hash%uint64(len(t.seen))]; last.Load() != hash {
-		last.Store(hash)
-		return
-	}
-	t.cache.Set(hash, v)
 }
 
 // check verifies text with keys; nil where it is not good, and then unknownKey says that its kid is that of no key.

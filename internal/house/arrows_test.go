@@ -40,7 +40,6 @@ var outside = map[string][]string{
 	"github.com/google/uuid":                  {"internal/admin"},
 	"github.com/knadh/koanf":                  {"internal/config"},
 	"github.com/mattn/go-isatty":              {"cmd/sluice"},
-	"github.com/maypok86/otter":               {"internal/gate"},
 	"github.com/posener/complete":             {"cmd/sluice"},
 	"github.com/pressly/goose":                {"internal/sqldb"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
