@@ -200,6 +200,7 @@ func (p *Public) Serve(ln net.Listener) error {
 		return nil
 	default:
 	}
+	ln = lazyListener{ln}
 	if p.cfg.TLS != nil {
 		ln = tls.NewListener(ln, p.cfg.TLS)
 	}
