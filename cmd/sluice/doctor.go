@@ -177,23 +177,36 @@ func checkSync(dir string) finding {
 	return finding{name, "ok", detail, ""}
 }
 
+// secretSetting is one setting that holds secrets.
+type secretSetting struct {
+	name string
+	set  config.Secrets
+}
+
+func secretSettings(cfg *config.Loaded) []secretSetting {
+	return []secretSetting{
+		{"jwt.secret", cfg.JWT.Secret}, {"admin.key", cfg.Admin.Key}, {"payment.secret", cfg.Payment.Secret},
+	}
+}
+
+// weak says whether one of them is short enough to be guessed offline by whoever has something signed with it.
+func (x secretSetting) weak() bool {
+	return slices.ContainsFunc(x.set, func(s config.Secret) bool { return len(s.Reveal()) < strongSecret })
+}
+
 func checkSecrets(cfg *config.Loaded) []finding {
 	if err := cfg.ReadSecrets(); err != nil {
 		return []finding{{"secrets", "bad", err.Error(), ""}}
 	}
 	var all []finding
-	for _, x := range []struct {
-		name string
-		set  config.Secrets
-	}{{"jwt.secret", cfg.JWT.Secret}, {"admin.key", cfg.Admin.Key}, {"payment.secret", cfg.Payment.Secret}} {
+	for _, x := range secretSettings(cfg) {
 		f := finding{x.name, "ok", "from " + cfg.Source(x.name), ""}
-		weak := slices.ContainsFunc(x.set, func(s config.Secret) bool { return len(s.Reveal()) < strongSecret })
 		switch {
 		case len(x.set) == 0 && x.name == "jwt.secret" && cfg.VerifiesByKeys():
 			f.Detail = "not needed: tokens are verified by public keys"
 		case len(x.set) == 0:
 			f.Detail = "not set; serve makes one and keeps it in " + cfg.SecretsPath()
-		case weak:
+		case x.weak():
 			f.State = "warn"
 			f.Advice = fmt.Sprintf("one has fewer than %d bytes: openssl rand -hex 32 gives a strong one", strongSecret)
 		}

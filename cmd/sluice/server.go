@@ -77,6 +77,11 @@ func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*ser
 		}
 	}
 	s.ready.done("starting")
+	for _, x := range secretSettings(s.cfg) {
+		if x.weak() {
+			s.log.Warn("a secret is short; sluice doctor tells how to make a strong one", "setting", x.name)
+		}
+	}
 	if s.cfg.Sandbox() {
 		s.log.Warn("payments are a sandbox: whoever reaches the public listener can pay orders with nothing",
 			"setting", "payment.provider")

@@ -32,7 +32,7 @@ type Config struct {
 
 	JWT   JWT `key:"jwt"`
 	Admin struct {
-		Key Secrets `key:"key" min:"16"`
+		Key Secrets `key:"key" min:"8"`
 	} `key:"admin"`
 	Payment Payment `key:"payment"`
 
@@ -57,7 +57,7 @@ type TLS struct {
 
 // JWT says whose buyers' tokens are believed.
 type JWT struct {
-	Secret     Secrets       `key:"secret" min:"16"`
+	Secret     Secrets       `key:"secret" min:"8"`
 	PublicKeys []string      `key:"public_keys" kind:"files"`
 	KeyFile    string        `key:"key_file" kind:"file"`
 	JWKSURL    string        `key:"jwks_url" kind:"url"`
@@ -68,7 +68,7 @@ type JWT struct {
 
 // Payment is the payment side.
 type Payment struct {
-	Secret   Secrets `key:"secret" min:"16"`
+	Secret   Secrets `key:"secret" min:"8"`
 	Provider string  `key:"provider" oneof:"auto,sandbox,signed" default:"auto"`
 }
 
