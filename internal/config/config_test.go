@@ -192,8 +192,11 @@ func TestFaultsOfTheFile(t *testing.T) {
 // TestAllFaultsAtOnce mixes faults of every source: none hides another.
 func TestAllFaultsAtOnce(t *testing.T) {
 	faults := faultsOf(t, config.Sources{
-		File:     file(t, "log:\n  level: loud\nlimits:\n  conections: 1\n"),
-		Environ:  []string{"SLUICE_LISTN=:80", "SLUICE_JWT_SECRET=short", "SLUICE_ADMIN_URL=http://x"},
+		File: file(t, "log:\n  level: loud\nlimits:\n  conections: 1\n"),
+		Environ: []string{
+			"SLUICE_LISTN=:80", "SLUICE_JWT_SECRET=short", "SLUICE_ADMIN_URL=http://x",
+			"SLUICE_SOMEBODY_ELSES=1", // far from every setting
+		},
 		Flags:    map[string]string{"capacity.rate": "-5", "ledger": "mysql://h/db"},
 		EnvKnown: []string{"SLUICE_ADMIN_URL"},
 	})

@@ -199,7 +199,10 @@ func (l *loader) env(src Sources) layer {
 	}
 	slices.Sort(unknown)
 	for _, name := range unknown {
-		l.unknown(name, "environment", names)
+		// The environment is shared: a variable that is far from every setting is somebody else's.
+		if near := nearest(name, names); near != "" && edits(name, near) <= maxTypo {
+			l.unknown(name, "environment", names)
+		}
 	}
 	for name, v := range k.All() {
 		y.values[name] = l.byName[name].split(v.(string))
@@ -214,6 +217,9 @@ func (l *loader) flags(given map[string]string) layer {
 	}
 	return y
 }
+
+// maxTypo is how many edits away from a setting a variable of the environment is taken for one that was meant.
+const maxTypo = 2
 
 // unknown reports a name that is no setting, with the nearest one that is.
 func (l *loader) unknown(name, source string, known []string) {
