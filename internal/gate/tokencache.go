@@ -2,15 +2,29 @@ package gate
 
 import "sync/atomic"
 
-// maxCachedToken bounds the tokens that are kept, in bytes; a longer one is verified each time.
-const maxCachedToken = 2 << 10
+// Bounds of the cache, in bytes. A token that is longer, or for which there is no room, is verified each time.
+const (
+	maxCachedToken = 2 << 10
+	maxCached      = 256 << 20 // all of them, as weigh counts
+	maxMakeRoom    = 64        // places that are cleared for one token
+)
 
 // tokenCache remembers verified tokens. Each hash has two places; a newcomer takes one that is free, else the first. A
 // sale opens with as many new tokens as buyers: keeping one is a store, where a cache with an order of its own took
-// longer than verifying it. It holds its places, 16 bytes each, and the tokens in them.
+// longer than verifying it. Its places take 16 bytes each; what stands in them is bounded in bytes.
 type tokenCache struct {
 	places []place
 	mask   uint64
+	most   int64        // bytes
+	bytes  atomic.Int64 // of what stands in the places
+}
+
+// weigh tells about how many bytes v takes: its text, the identity cut from it, and both records.
+func weigh(v *verified) int64 {
+	if v == nil {
+		return 0
+	}
+	return int64(320 + 2*len(v.token))
 }
 
 // place holds one token. The hash beside it spares a look at the token of another; the two may be of different tokens
@@ -20,12 +34,12 @@ type place struct {
 	v    atomic.Pointer[verified]
 }
 
-func newTokenCache(tokens int) *tokenCache {
+func newTokenCache(tokens int, most int64) *tokenCache {
 	n := 2
 	for n < tokens {
 		n *= 2
 	}
-	return &tokenCache{places: make([]place, n), mask: uint64(n - 1)}
+	return &tokenCache{places: make([]place, n), mask: uint64(n - 1), most: most}
 }
 
 func (c *tokenCache) pair(hash uint64) [2]*place {
@@ -45,23 +59,34 @@ func (c *tokenCache) get(hash uint64, token []byte) *verified {
 	return nil
 }
 
-// put keeps v, in the place of another where both are taken.
+// put keeps v, in the place of another where both are taken. Where there is no room the next places along make it, and
+// where those have none to give v is not kept.
 func (c *tokenCache) put(hash uint64, v *verified) {
 	if len(v.token) > maxCachedToken {
 		return
 	}
 	both := c.pair(hash)
-	p := both[0]
-	if p.v.Load() != nil && both[1].v.Load() == nil {
-		p = both[1]
+	p, other := both[0], both[1]
+	if p.v.Load() != nil && other.v.Load() == nil {
+		p = other
 	}
-	p.v.Store(v)
+	for i := uint64(1); i <= maxMakeRoom && c.bytes.Load()+weigh(v)-weigh(p.v.Load()) > c.most; i++ {
+		c.clear(&c.places[(hash+i)&c.mask])
+	}
+	if c.bytes.Load()+weigh(v)-weigh(p.v.Load()) > c.most {
+		return
+	}
+	c.bytes.Add(weigh(v) - weigh(p.v.Swap(v)))
 	p.hash.Store(hash)
 }
+
+func (c *tokenCache) clear(p *place) { c.bytes.Add(-weigh(p.v.Swap(nil))) }
 
 // drop forgets v, a token that has expired.
 func (c *tokenCache) drop(hash uint64, v *verified) {
 	for _, p := range c.pair(hash) {
-		p.v.CompareAndSwap(v, nil)
+		if p.v.CompareAndSwap(v, nil) {
+			c.bytes.Add(-weigh(v))
+		}
 	}
 }

@@ -97,7 +97,7 @@ func NewTokens(ctx context.Context, cfg TokenConfig) (*Tokens, error) {
 		opts = append(opts, jwt.WithAudience(cfg.Audience))
 	}
 	t.validator = jwt.NewValidator(opts...)
-	t.cache = newTokenCache(cfg.CacheTokens)
+	t.cache = newTokenCache(cfg.CacheTokens, maxCached)
 	var err error
 	if t.source, err = newKeySource(ctx, &t.cfg, &t.keys); err != nil {
 		return nil, err
