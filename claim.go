@@ -121,6 +121,9 @@ type Claim struct {
 	Quantity  int
 	Source    Source
 	At        Millis // when the gate took it
+	// Epoch is that of the permit under which the claim was admitted; 0 where the ledger itself decides: one machine, a
+	// grant written straight to it, degraded mode.
+	Epoch int64
 	// CouponCodes are the codes that settling will issue: one a unit, coupons only.
 	CouponCodes []string
 }

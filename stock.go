@@ -35,6 +35,7 @@ const (
 	PermitRelease PermitOpKind = iota // a claim gives back units, limit units, or both
 	PermitAdjust                      // the total changed by Units, negative for a decrease: those were taken before
 	PermitSettled                     // a batch was committed: Units leave "queued"
+	PermitTake                        // a claim that the permit does not know takes units of it; may leave a debt
 )
 
 // PermitOp is what a committed ledger transaction means for the permit. Truth first, then the permit: it is applied
@@ -44,7 +45,11 @@ type PermitOp struct {
 	Campaign   string
 	Claim      ClaimID
 	Units      int64 // units given back, settled, or by which the total changed
-	LimitUnits int64 // units of the user's limit given back; >= 0
+	LimitUnits int64 // units of the user's limit given back (release) or taken (take); >= 0
+	// Of an operation that is on its way to another process, so that it is applied once and in its epoch:
+	Seq      int64 // its row in the ledger; 0 where the permit is in this process
+	Epoch    int64 // of the campaign when the operation was written, read under the campaign's lock
+	Revision int64 // of an adjust
 }
 
 // Verification is a campaign recomputed from rows.
