@@ -29,6 +29,20 @@ type Delivery struct {
 	Fault string
 }
 
+// Announcement tells every node that a claim has its outcome in the ledger. It is a hint to look there: it may come
+// twice, late or never.
+type Announcement struct {
+	ID     ClaimID
+	Reason Reason
+}
+
+// QueueState is how much waits on a queue. Oldest is when the oldest of it came, zero where nothing waits.
+type QueueState struct {
+	Entries int64 // of the queue itself; one may hold many claims
+	Claims  int64 // at least; Entries where the queue does not count them
+	Oldest  Millis
+}
+
 // DeadLetterState is what has become of a dead letter.
 type DeadLetterState string
 
