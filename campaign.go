@@ -108,6 +108,7 @@ type Campaign struct {
 	ControlNote  string // why paused or frozen
 	Revision     int64  // grows with each change of Total
 	Epoch        int64
+	Shards       int // of its gate; 0 means one
 	CreatedAt    Millis
 	UpdatedAt    Millis
 }

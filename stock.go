@@ -52,6 +52,24 @@ type PermitOp struct {
 	Revision int64 // of an adjust
 }
 
+// PermitVerdict says what a gate made of a PermitOp.
+type PermitVerdict uint8
+
+// The verdicts. What was dropped belongs to an epoch that is over: the gate was loaded from the rows that say the same.
+const (
+	PermitKept    PermitVerdict = iota // the gate is missing, or in an epoch before it, or a revision is missing: later
+	PermitDone                         // applied, now or before
+	PermitDropped                      // never to be applied
+)
+
+// PermitResult is what applying a PermitOp came to. Taken and Epoch are of a decrease that was done: the units that all
+// shards together gave for its revision, and their epoch.
+type PermitResult struct {
+	Verdict PermitVerdict
+	Taken   int64
+	Epoch   int64
+}
+
 // Verification is a campaign recomputed from rows.
 type Verification struct {
 	OK             bool
