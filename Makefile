@@ -3,6 +3,7 @@
 # make check  the inner loop, about two minutes
 # make bench  micro-benchmarks, then the promised figures beside their baselines, into bench/history.jsonl
 # make golden rewrite the golden files from what the code gives now
+# make servers installs the real servers that tests start, where they are missing (Debian, Ubuntu)
 # make fuzz   every fuzzer for FUZZTIME
 
 SHELL := /bin/bash
@@ -77,24 +78,36 @@ lint: $(LINT)
 arrows:
 	$(GO) test -count=1 ./internal/house
 
+# What tests start by themselves: internal/servers. Nothing is installed where all of it is there.
+SERVERS = redis-server:redis-server mariadb-server:mariadbd rabbitmq-server:rabbitmqctl nginx:nginx
+.PHONY: servers
+servers:
+	@missing=""; for s in $(SERVERS); do \
+		PATH="$$PATH:/usr/sbin:/sbin" command -v "$${s#*:}" >/dev/null || missing="$$missing $${s%%:*}"; done; \
+	[ -n "$$missing" ] || exit 0; \
+	echo "installing:$$missing"; \
+	as=""; [ "$$(id -u)" = 0 ] || as="sudo"; \
+	$$as apt-get update -q && \
+	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing
+
 .PHONY: unit
-unit:
+unit: servers
 	$(GO) test -timeout 15m $(UNIT)
 
 .PHONY: race
-race:
+race: servers
 	$(GO) test -race -timeout 15m $(RACED)
 	$(GO) test -race -timeout 15m ./internal/sim -seeds 100
 
 .PHONY: e2e
-e2e:
+e2e: servers
 	@if [ -d test/e2e ]; then $(GO) test -count=1 -v -timeout 15m ./test/e2e/...; fi
 
 .PHONY: check
 check: fmt vet lint unit
 
 .PHONY: test
-test: deps tidy fmt vet lint arrows
+test: deps servers tidy fmt vet lint arrows
 	$(GO) test -count=1 -v -timeout 15m $(UNIT)
 	$(MAKE) --no-print-directory race
 	$(MAKE) --no-print-directory e2e

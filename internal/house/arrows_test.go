@@ -33,6 +33,7 @@ var inside = map[string][]string{
 var outside = map[string][]string{
 	"github.com/HdrHistogram/hdrhistogram-go": {"internal/lab"},
 	"github.com/MicahParks/jwkset":            {"internal/gate"},
+	"github.com/Shopify/toxiproxy":            {"internal/servers"},
 	"github.com/alecthomas/kong":              {"cmd/sluice"},
 	"github.com/anishathalye/porcupine":       {}, // tests only
 	"github.com/danielgtaylor/huma":           {"internal/api"},
@@ -43,6 +44,7 @@ var outside = map[string][]string{
 	"github.com/posener/complete":             {"cmd/sluice"},
 	"github.com/pressly/goose":                {"internal/sqldb"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
+	"github.com/rs/zerolog":                   {"internal/servers"}, // toxiproxy asks for one
 	"github.com/valyala/fasthttp":             {"bench", "internal/api"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
 	"go.uber.org/goleak":                      {}, // tests only
