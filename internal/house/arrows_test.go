@@ -44,6 +44,7 @@ var outside = map[string][]string{
 	"github.com/posener/complete":             {"cmd/sluice"},
 	"github.com/pressly/goose":                {"internal/sqldb"},
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
+	"github.com/redis/rueidis":                {"internal/redis"},
 	"github.com/rs/zerolog":                   {"internal/servers"}, // toxiproxy asks for one
 	"github.com/valyala/fasthttp":             {"bench", "internal/api"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
