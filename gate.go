@@ -1,5 +1,7 @@
 package sluice
 
+import "context"
+
 // MessageVersion is the version of the encoding of a claim on a queue and in a gate. A reader keeps what it cannot read
 // as a dead letter; it never drops it.
 const MessageVersion = 1
@@ -67,6 +69,38 @@ type DeadLetter struct {
 	Campaign string
 }
 
+// DeadLetterQuery selects dead letters, newest first; fields that are zero do not narrow it. Limit is 1 to MaxPage, 0
+// means DefaultPage.
+type DeadLetterQuery struct {
+	IDs      []int64
+	State    DeadLetterState
+	Campaign string
+	User     string
+	// AsOf leaves out whatever was kept later, so that what is done in bulk is done to what its operator has seen.
+	AsOf   Millis
+	Cursor string
+	Limit  int
+}
+
+// Fence names the term of a leader. What is written under it is refused once another leader was elected.
+type Fence struct {
+	Job   string
+	Token int64
+}
+
+type fenceKey struct{}
+
+// WithFence has the ledger refuse what is written under ctx by a deposed leader.
+func WithFence(ctx context.Context, f Fence) context.Context {
+	return context.WithValue(ctx, fenceKey{}, f)
+}
+
+// FenceOf gives the fence of ctx, false where it has none.
+func FenceOf(ctx context.Context) (Fence, bool) {
+	f, ok := ctx.Value(fenceKey{}).(Fence)
+	return f, ok
+}
+
 // ShardState is one shard of a campaign's gate as it stands at one moment.
 type ShardState struct {
 	Shard     int
@@ -125,7 +159,11 @@ type Node struct {
 	Settings  int64            // the settings that are in force on it: see Settings
 	Flushed   map[string]int64 // by campaign: no claim that it answered QUEUED in an epoch before this one is open
 	SkewMS    int64            // its clock less the ledger's
+	AgeMS     int64            // since its last heartbeat, by the ledger's clock
 }
+
+// Alive says whether the node's last heartbeat is recent.
+func (n Node) Alive() bool { return n.AgeMS < NodeAlive }
 
 // NodeAlive is how long after its last heartbeat a node counts as alive.
 const NodeAlive = 5000 // ms

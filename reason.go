@@ -3,8 +3,9 @@ package sluice
 import "fmt"
 
 // Reason is the gate's answer to one claim. The values stand in the order of the funnel (DESIGN section 5), which is
-// also the order of precedence: where several would apply, the first one is given. A Reason is a value, never an
-// error.
+// also the order of precedence: where several would apply, the first one is given. The last two no check gives: they are
+// recorded for a claim that was promised before, and stand behind the others so that these keep their numbers. A Reason
+// is a value, never an error.
 type Reason uint8
 
 // The reasons, in order of precedence.
@@ -29,13 +30,15 @@ const (
 	ReasonConfirmed               // 12 admitted and settled
 	ReasonRequestIDReused         // the id was used with another body
 	ReasonUnavailable             // trouble: the outcome is not known
+	ReasonDiscarded               // recorded: promised, could not be settled, and an operator gave it up
+	ReasonLost                    // recorded: promised, and lost with the permit and the node that held it
 	reasonEnd
 )
 
 var reasonNames = [reasonEnd]string{
 	"", "CLOSED", "UNKNOWN_CAMPAIGN", "BLOCKED", "UNAUTHENTICATED", "NOT_STARTED", "ENDED", "PAUSED", "NOT_ELIGIBLE",
 	"SOLD_OUT", "TOO_FREQUENT", "PASS_REQUIRED", "PASS_INVALID", "SIGNATURE_INVALID", "BUSY", "LIMIT_REACHED", "QUEUED",
-	"CONFIRMED", "REQUEST_ID_REUSED", "UNAVAILABLE",
+	"CONFIRMED", "REQUEST_ID_REUSED", "UNAVAILABLE", "DISCARDED", "LOST",
 }
 
 // NumReasons is one more than the largest Reason: the length of an array indexed by Reason.

@@ -25,6 +25,11 @@ type Adjustment struct {
 	Total    int64
 	Revision int64
 	At       Millis
+	// Pending: a decrease that is written down and not done yet. Its units have to be taken from the gates under
+	// Revision in Epoch, which is the campaign's at the time of the answer; Applied and Total are those of the end only
+	// once it is done.
+	Pending bool
+	Epoch   int64
 }
 
 // PermitOpKind says what a PermitOp does to the permit.

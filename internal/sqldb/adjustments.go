@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-const adjustmentColumns = `a.change_id, c.id, a.delta, a.applied, a.total, a.revision, a.at_ms
+const adjustmentColumns = `a.change_id, c.id, a.delta, a.applied, a.total, a.revision, a.at_ms, a.state = 'pending', c.epoch
 	FROM adjustments a JOIN campaigns c ON c.no = a.campaign_no`
 
 func scanAdjustment(row scanner) (a sluice.Adjustment, err error) {
-	err = row.Scan(&a.ChangeID, &a.Campaign, &a.Asked, &a.Applied, &a.Total, &a.Revision, &a.At)
+	err = row.Scan(&a.ChangeID, &a.Campaign, &a.Asked, &a.Applied, &a.Total, &a.Revision, &a.At, &a.Pending, &a.Epoch)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = sluice.ErrNotFound
 	}
@@ -57,17 +57,14 @@ func (db *DB) RecordAdjustment(
 }
 
 func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment, error) {
-	s, err := t.stmt(`SELECT ` + adjustmentColumns + ` WHERE a.change_id = ?`)
-	if err != nil {
+	if _, _, err := t.lockCampaign(a.Campaign); err != nil {
 		return a, err
 	}
-	was, err := scanAdjustment(s.QueryRowContext(t.ctx, a.ChangeID))
-	switch {
-	case err == nil && was.Campaign == a.Campaign && was.Asked == a.Asked:
-		return was, nil
-	case err == nil:
-		return a, sluice.NewFault(sluice.ErrConflict, "CHANGE_ID_REUSED", "the change id stands for another adjustment")
-	case !errors.Is(err, sluice.ErrNotFound):
+	was, known, err := t.adjusted(a)
+	if err != nil || known {
+		return was, err
+	}
+	if err := t.noneIsPending(a.Campaign, false); err != nil {
 		return a, err
 	}
 	c, err := t.campaign(a.Campaign)
@@ -82,8 +79,8 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 	c.Stock.Total += a.Applied
 	c.Revision++
 	a.Total, a.Revision, c.UpdatedAt = c.Stock.Total, c.Revision, a.At
-	n, err := t.exec(`UPDATE campaigns SET total = total + ?1, revision = revision + 1, updated_ms = ?2
-		WHERE no = ?3 AND held + sold <= total + ?1`, a.Applied, a.At, c.No)
+	n, err := t.exec(`UPDATE campaigns SET total = total + ?, revision = revision + 1, updated_ms = ?
+		WHERE no = ? AND held + sold <= total + ?`, a.Applied, a.At, c.No, a.Applied)
 	if err != nil {
 		return a, err
 	}
@@ -95,12 +92,38 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 		return a, err
 	}
 	t.touch(c.ID)
-	t.permits = append(t.permits, sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: c.ID, Units: a.Applied})
+	t.settings = true
+	t.permits = append(t.permits, sluice.PermitOp{
+		Kind: sluice.PermitAdjust, Campaign: c.ID, Units: a.Applied, Revision: a.Revision,
+	})
 	if err := t.event(a.At, "campaign.adjusted", c.No, c.ID, adjustmentEvent(a)); err != nil {
 		return a, err
 	}
 	return a, t.audit(a.At, actor, "campaign.adjust", "campaign/"+c.ID, auditView(&before), auditView(&c))
 }
+
+// adjusted gives what the change id of a stands for; false where it stands for nothing yet.
+func (t *tx) adjusted(a sluice.Adjustment) (was sluice.Adjustment, known bool, err error) {
+	was, err = scanAdjustment(scanFunc(func(into ...any) error {
+		return t.row(`SELECT `+adjustmentColumns+` WHERE a.change_id = ?`, []any{a.ChangeID}, into...)
+	}))
+	switch {
+	case err == nil && was.Campaign == a.Campaign && was.Asked == a.Asked:
+		return was, true, nil
+	case err == nil:
+		return a, false, sluice.NewFault(sluice.ErrConflict, "CHANGE_ID_REUSED",
+			"the change id stands for another adjustment")
+	case errors.Is(err, sluice.ErrNotFound):
+		return a, false, nil
+	}
+	return a, false, err
+}
+
+// scanFunc is a row by its one method.
+type scanFunc func(into ...any) error
+
+// Scan reads the row.
+func (f scanFunc) Scan(into ...any) error { return f(into...) }
 
 func adjustmentEvent(a sluice.Adjustment) any {
 	return struct {

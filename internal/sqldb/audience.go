@@ -22,7 +22,7 @@ func (db *DB) PutAudience(
 		if err != nil {
 			return err
 		}
-		added = 0
+		added, t.settings = 0, true
 		for _, u := range users {
 			n, err := t.exec(`INSERT OR IGNORE INTO audience (campaign_no, user_id, upload) VALUES (?, ?, ?)`, no, u, upload)
 			if err != nil {
@@ -50,6 +50,7 @@ func (db *DB) TrimAudience(ctx context.Context, campaign string, upload int64) (
 		}
 		removed, err = t.exec(`DELETE FROM audience WHERE campaign_no = ? AND user_id IN
 			(SELECT user_id FROM audience WHERE campaign_no = ? AND upload <> ? LIMIT ?)`, no, no, upload, maxAudienceChunk)
+		t.settings = removed > 0
 		return err
 	})
 	return removed, err
@@ -66,7 +67,7 @@ func (db *DB) DropAudience(ctx context.Context, campaign string, users []string)
 		if err != nil {
 			return err
 		}
-		removed = 0
+		removed, t.settings = 0, true
 		for _, u := range users {
 			n, err := t.exec(`DELETE FROM audience WHERE campaign_no = ? AND user_id = ?`, no, u)
 			if err != nil {

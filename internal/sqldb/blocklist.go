@@ -99,6 +99,7 @@ func (db *DB) AddBlock(ctx context.Context, b sluice.Block, a sluice.Actor) (slu
 		if err != nil {
 			return err
 		}
+		t.settings = true
 		return t.audit(b.CreatedAt, a, "block.add", "block/"+b.ID, before, shownBlock(b))
 	})
 	return b, err
@@ -121,6 +122,7 @@ func (db *DB) RemoveBlock(
 		if _, err := t.exec(`DELETE FROM blocklist WHERE id = ?`, id); err != nil {
 			return err
 		}
+		t.settings = true
 		return t.audit(now, a, "block.remove", "block/"+id, shownBlock(b), nil)
 	})
 	return b, err

@@ -114,6 +114,7 @@ func (db *DB) CreateCampaign(
 		if err != nil {
 			return err
 		}
+		t.settings = true
 		if err := t.event(now, "campaign.created", c.No, c.ID, campaignEvent(&c)); err != nil {
 			return err
 		}
@@ -170,6 +171,7 @@ func (db *DB) UpdateCampaign(ctx context.Context, c sluice.Campaign, check func(
 		if after, err = t.campaign(c.ID); err != nil {
 			return err
 		}
+		t.settings = true
 		if err := t.event(now, "campaign.updated", after.No, after.ID, campaignEvent(&after)); err != nil {
 			return err
 		}
@@ -208,6 +210,7 @@ func (db *DB) SetControl(ctx context.Context, id string, cmd sluice.ControlComma
 		if err != nil {
 			return err
 		}
+		t.settings = true
 		if err := t.event(now, controlEvents[cmd], c.No, c.ID, campaignEvent(&c)); err != nil {
 			return err
 		}

@@ -58,6 +58,7 @@ func (db *DB) CreateAPIKey(ctx context.Context, k sluice.APIKey, a sluice.Actor)
 		if err != nil {
 			return err
 		}
+		t.settings = true
 		return t.audit(k.CreatedAt, a, "api_key.create", "api_key/"+k.ID, nil, shownKey(k))
 	})
 }
@@ -82,6 +83,7 @@ func (db *DB) RevokeAPIKey(
 		if _, err = t.exec(`UPDATE api_keys SET revoked_ms = ? WHERE id = ?`, now, id); err != nil {
 			return err
 		}
+		t.settings = true
 		return t.audit(now, a, "api_key.revoke", "api_key/"+id, before, shownKey(k))
 	})
 	return k, err

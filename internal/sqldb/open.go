@@ -44,6 +44,12 @@ type Config struct {
 	// Doubt is told that a write was undone because a campaign's counters would have left their bounds: it has to be
 	// frozen. It runs where the write was asked for and may use the ledger. Default: nobody is told.
 	Doubt func(campaign, note string)
+	// Remote says that permits are in other processes, or survive this one: what commits mean for them is kept in the
+	// ledger as well, until DonePermitOps.
+	Remote   bool
+	MaxTries int // tries of a claim before it becomes a dead letter; default 3
+	// LostGrace is how long after the arming of a later epoch a claim may still turn up; default 1 minute.
+	LostGrace time.Duration
 	// MaxPages bounds the file, in pages; a write that would pass it fails with ErrUnavailable, as on a full disk. 0: no
 	// bound.
 	MaxPages int64
@@ -96,6 +102,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	cfg.LogPages = orDefault(cfg.LogPages, defaultLogPages)
 	cfg.Readers = orDefault(cfg.Readers, 4)
 	cfg.MaxWaiting = orDefault(cfg.MaxWaiting, 65_536)
+	cfg.MaxTries = orDefault(cfg.MaxTries, defaultMaxTries)
+	cfg.LostGrace = time.Duration(orDefault(int(cfg.LostGrace), int(defaultLostGrace)))
 	if err := os.MkdirAll(filepath.Dir(cfg.Path), 0o700); err != nil {
 		return nil, fmt.Errorf("sqldb: data folder: %w", err)
 	}

@@ -83,6 +83,7 @@ func (t *tx) setSwitch(s sluice.SwitchSetting, a sluice.Actor) (before sluice.Sw
 	default:
 		return before, nil
 	}
+	t.settings = true
 	if err == nil && s.Name == sluice.SwitchPaymentsDown {
 		err = t.movePaymentClock(s.Set && s.Value != 0, s.At)
 	}

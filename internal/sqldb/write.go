@@ -96,7 +96,7 @@ func (db *DB) write(ctx context.Context, l lane, fn func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sqldb: %w: %w", sluice.ErrUnavailable, err)
 	}
-	o := &op{fn: fn, done: make(chan struct{})}
+	o := &op{fn: fenced(ctx, fn), done: make(chan struct{})}
 	if err := db.w.add(l, o); err != nil {
 		return err
 	}
@@ -314,7 +314,12 @@ func (w *writer) runOp(o *op, shared bool) error {
 		}
 	}
 	o.tx = tx{ctx: context.Background(), w: w}
-	o.err = call(func() error { return o.fn(&o.tx) })
+	o.err = call(func() error {
+		if err := o.fn(&o.tx); err != nil {
+			return err
+		}
+		return o.tx.finish()
+	})
 	if o.err != nil {
 		if storeFailed(o.err) {
 			return translate(o.err, "write")
@@ -399,6 +404,8 @@ type tx struct {
 	permits []sluice.PermitOp
 	touched []string // campaigns whose units may have changed
 	claims  int      // for the statistics
+	// settings: the write changes what every node keeps a copy of.
+	settings bool
 }
 
 // stmt gives the writer's prepared statement for query, which must be a constant text.
@@ -425,6 +432,19 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 		return 0, err
 	}
 	return r.RowsAffected()
+}
+
+// insert runs a constant INSERT of one row and gives the number that the database gave it.
+func (t *tx) insert(query string, args ...any) (int64, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	r, err := s.ExecContext(t.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
 }
 
 // row runs a constant query for one row; sql.ErrNoRows becomes ErrNotFound.
