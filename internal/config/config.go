@@ -13,9 +13,21 @@ type Config struct {
 	Listen      string `key:"listen" kind:"listen" default:"127.0.0.1:8080"`
 	AdminListen string `key:"admin_listen" kind:"listen" default:"127.0.0.1:8081"`
 
-	Admission string `key:"admission" kind:"engine" default:"memory"`
-	Queue     string `key:"queue" kind:"engine" default:"none"`
-	Ledger    string `key:"ledger" kind:"engine" default:"sqlite"`
+	Admission Engine `key:"admission" kind:"engine" default:"memory"`
+	Queue     Engine `key:"queue" kind:"engine" default:"none"`
+	Ledger    Engine `key:"ledger" kind:"engine" default:"sqlite"`
+
+	Node struct {
+		Name string `key:"name" kind:"name" default:""`
+	} `key:"node"`
+	AdmissionAck     string        `key:"admission_ack" oneof:"permit,replica,broker,ledger" default:"permit"`
+	AdmissionAckWait time.Duration `key:"admission_ack_wait" min:"10ms" max:"30s" default:"2s"`
+	Degraded         Degraded      `key:"degraded"`
+	Backlog          int           `key:"backlog" min:"1000" max:"100000000" default:"500000"`
+	Settlers         int           `key:"settlers" min:"1" max:"16" default:"2"`
+	Redis            Redis         `key:"redis"`
+	MySQL            MySQL         `key:"mysql"`
+	RabbitMQ         RabbitMQ      `key:"rabbitmq"`
 
 	TrustedProxies []netip.Prefix `key:"trusted_proxies"`
 	LoginURL       string         `key:"login_url" kind:"url"`
@@ -47,6 +59,40 @@ type Config struct {
 		Delay time.Duration `key:"delay" min:"0s" max:"5m" default:"0s"`
 		Grace time.Duration `key:"grace" min:"0s" max:"10m" default:"20s"`
 	} `key:"shutdown"`
+}
+
+// Degraded is what a node does while Redis is away.
+type Degraded struct {
+	Policy string  `key:"policy" oneof:"reject,ledger" default:"reject"`
+	Rate   float64 `key:"rate" min:"1" max:"1000000" default:"1000"`
+}
+
+// Redis tunes admission on Redis.
+type Redis struct {
+	Prefix          string        `key:"prefix" kind:"name" default:"sluice"`
+	CA              string        `key:"ca" kind:"file"`
+	DialTimeout     time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"2s"`
+	Timeout         time.Duration `key:"timeout" min:"50ms" max:"1m" default:"1s"`
+	BreakerFailures int           `key:"breaker_failures" min:"1" max:"1000" default:"5"`
+	BreakerPause    time.Duration `key:"breaker_pause" min:"50ms" max:"1m" default:"500ms"`
+}
+
+// MySQL tunes the ledger on MySQL.
+type MySQL struct {
+	Writers     int           `key:"writers" min:"1" max:"64" default:"4"`
+	Readers     int           `key:"readers" min:"1" max:"256" default:"8"`
+	Waiting     int           `key:"waiting" min:"16" max:"10000000" default:"65536"`
+	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"3s"`
+	Timeout     time.Duration `key:"timeout" min:"100ms" max:"5m" default:"10s"`
+	Lifetime    time.Duration `key:"lifetime" min:"1s" max:"24h" default:"30m"`
+}
+
+// RabbitMQ tunes the queue on RabbitMQ.
+type RabbitMQ struct {
+	CA          string        `key:"ca" kind:"file"`
+	Replicas    int           `key:"replicas" min:"0" max:"99" default:"0"`
+	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"5s"`
+	Confirm     time.Duration `key:"confirm_timeout" min:"100ms" max:"5m" default:"5s"`
 }
 
 // TLS is a certificate and its key, both or neither.

@@ -41,7 +41,7 @@ func TestDefaults(t *testing.T) {
 	if c.Listen != "127.0.0.1:8080" || c.AdminListen != "127.0.0.1:8081" || c.Data != "./sluice-data" {
 		t.Errorf("addresses and folder: %q %q %q", c.Listen, c.AdminListen, c.Data)
 	}
-	if c.Admission != "memory" || c.Queue != "none" || c.Ledger != "sqlite" {
+	if c.Admission.Reveal() != "memory" || c.Queue.Reveal() != "none" || c.Ledger.Reveal() != "sqlite" {
 		t.Errorf("engines: %q %q %q", c.Admission, c.Queue, c.Ledger)
 	}
 	if c.Limits.Connections != 200_000 || c.SQLite.Cache != 256<<20 || c.DecisionLog.MaxAge != 7*24*time.Hour {
@@ -103,12 +103,22 @@ func TestEveryFault(t *testing.T) {
 		{"listen", "127.0.0.1:99999", "0 to 65535"},
 		{"listen", "a b:80", "neither a name nor"},
 		{"admin_listen", "", "host:port"},
-		{"admission", "ledger", "this version runs admission memory with ledger sqlite"},
-		{"admission", "redis://u:p4ssw0rd@h:6379", "this version runs"},
+		{"admission", "ledger", "needs ledger mysql://… beside it"},
+		{"admission", "redis://u:p4ssw0rd@h:6379", "needs ledger mysql://… beside it"},
 		{"admission", "etcd", "no admission that Sluice knows"},
-		{"queue", "amqp://u:p4ssw0rd@h/v", "this version runs"},
-		{"ledger", "mysql://u:p4ssw0rd@h/db", "this version runs"},
+		{"admission", "redis", "is no URL"},
+		{"admission", "mysql://u:p4ssw0rd@h/db", "no admission that Sluice knows"},
+		{"queue", "amqp://u:p4ssw0rd@h/v", "has nothing to carry"},
+		{"queue", "redis", "has nothing to carry"},
+		{"queue", "rocketmq://h:9876", "not in this version"},
+		{"ledger", "mysql://u:p4ssw0rd@h/db", "does not go with admission memory"},
 		{"ledger", "oracle", "no ledger that Sluice knows"},
+		{"node.name", "a b", "letters, digits"},
+		{"redis.prefix", "{x}", "letters, digits"},
+		{"admission_ack", "disk", "one of permit, replica, broker, ledger"},
+		{"degraded.policy", "pray", "one of reject, ledger"},
+		{"backlog", "1", "below the least value, 1000"},
+		{"mysql.timeout", "1ms", "below the least value, 100ms"},
 		{"trusted_proxies", "10.0.0.0/8,office", `"office"`},
 		{"login_url", "shop.example/login", "http://"},
 		{"login_url", "https://u:p4ssw0rd@shop.example", "name or password"},

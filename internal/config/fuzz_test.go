@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/config"
 )
 
-// FuzzConfig: whatever stands in the file and in the environment, it is a configuration that can be shown, or a list of
-// faults that says where each is, and no secret stands in either.
+// FuzzConfig: whatever stands in the file and in the environment, it is a configuration that can be shown, or a list
+// of faults that says where each is, and no secret stands in either.
 func FuzzConfig(f *testing.F) {
 	for _, s := range [][2]string{
 		{"listen: 127.0.0.1:1\n", "SLUICE_LOG_LEVEL=warn"}, {"log:\n  level: [a, b]\n", "SLUICE_LISTEN="},

@@ -46,7 +46,7 @@ func keysOf(t reflect.Type, prefix string, way [][]int) []Key {
 		f := t.Field(i)
 		name := prefix + f.Tag.Get("key")
 		at := append(way[:len(way):len(way)], f.Index)
-		if f.Type.Kind() == reflect.Struct {
+		if f.Type.Kind() == reflect.Struct && f.Tag.Get("kind") == "" {
 			keys = append(keys, keysOf(f.Type, name+".", at)...)
 			continue
 		}

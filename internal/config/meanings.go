@@ -3,21 +3,50 @@ package config
 // meanings is what each setting does, for the reference page and the help of the flags. A test holds it against the
 // struct.
 var meanings = map[string]string{
-	"data":                "Folder of the ledger, the secrets and the decision log. One server at a time.",
-	"listen":              "Address of the public listener: buyers, merchants, payment side.",
-	"admin_listen":        "Address of the operators' listener: admin API, metrics, health, docs.",
-	"admission":           "Where stock is taken first: memory.",
-	"queue":               "What carries claims to the ledger: none.",
-	"ledger":              "Where the truth is kept: sqlite (a file in the data folder).",
-	"trusted_proxies":     "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
-	"login_url":           "Where the sale page sends a buyer who has no token.",
-	"pay_url":             "Where the sale page sends a buyer to pay.",
-	"api.decision_status": "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
-	"cors.origins":        "Origins whose pages may call the public listener, such as https://shop.example; * for all.",
+	"data":         "Folder of the ledger, the secrets and the decision log. One server at a time.",
+	"listen":       "Address of the public listener: buyers, merchants, payment side.",
+	"admin_listen": "Address of the operators' listener: admin API, metrics, health, docs.",
+	"admission": "Where stock is taken first: memory (this process), ledger (SQL itself, several nodes) or a " +
+		"Redis. A URL with a password belongs into the environment or the file: flags can be seen by other users.",
+	"queue":  "What carries claims to the ledger: none, redis (the outbox of the Redis that admits) or a RabbitMQ.",
+	"ledger": "Where the truth is kept: sqlite (a file in the data folder) or a MySQL, MariaDB or TiDB.",
+	"node.name": "How this node is called in lists, logs and metrics; empty: the host's name. Several nodes may " +
+		"share one.",
+	"admission_ack": "What an answer QUEUED rests on: permit (Redis has it, and this node keeps it), replica (a " +
+		"replica of Redis has it too), broker (RabbitMQ has confirmed it), ledger (it is committed: CONFIRMED, or " +
+		"QUEUED after `admission_ack_wait`).",
+	"admission_ack_wait": "How long an answer waits for what `admission_ack` asks for.",
+	"degraded.policy": "While Redis is away: reject (BUSY), or ledger (claims are admitted by SQL, up to " +
+		"`degraded.rate` a second on each node).",
+	"degraded.rate": "Claims a second that a node lets through to SQL while Redis is away.",
+	"backlog":       "Claims admitted and not settled yet, of one campaign, beyond which claims are BUSY.",
+	"settlers":      "Settling transactions that this node has under way at once.",
+	"redis.prefix": "What every key in Redis and every name in RabbitMQ begins with: installations that share one " +
+		"differ in it.",
+	"redis.ca":                 "PEM file with the certificates that rediss:// is believed by; empty: those of the system.",
+	"redis.dial_timeout":       "How long a connection to Redis may take to come about.",
+	"redis.timeout":            "How long Redis may take to answer; then the outcome of a call is unknown.",
+	"redis.breaker_failures":   "Calls that fail one after the other before the breaker opens.",
+	"redis.breaker_pause":      "How long an open breaker lets no call through before it tries one.",
+	"mysql.writers":            "Connections that write.",
+	"mysql.readers":            "Connections that read.",
+	"mysql.waiting":            "Writes that may wait; more are refused as unavailable.",
+	"mysql.dial_timeout":       "How long a connection to MySQL may take to come about.",
+	"mysql.timeout":            "How long one statement may take.",
+	"mysql.lifetime":           "How long a connection is used before another one takes its place.",
+	"rabbitmq.ca":              "PEM file with the certificates that amqps:// is believed by; empty: those of the system.",
+	"rabbitmq.replicas":        "Replicas of a new quorum queue; 0: what the broker itself chooses.",
+	"rabbitmq.dial_timeout":    "How long a connection to RabbitMQ may take to come about.",
+	"rabbitmq.confirm_timeout": "How long RabbitMQ may take to confirm a message before it is published again.",
+	"trusted_proxies":          "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
+	"login_url":                "Where the sale page sends a buyer who has no token.",
+	"pay_url":                  "Where the sale page sends a buyer to pay.",
+	"api.decision_status":      "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
+	"cors.origins":             "Origins whose pages may call the public listener, such as https://shop.example; * for all.",
 	"admin.key": "The operator's key (role admin). Several at once, for rotation. Unset: made and kept in the data " +
 		"folder.",
-	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. " +
-		"Refused ones hear BUSY.",
+	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. Refused " +
+		"ones hear BUSY.",
 	"shutdown.delay": "How long a stop goes on serving while /readyz says no already, so that a load balancer " +
 		"stops sending.",
 	"shutdown.grace": "How long a stop waits for requests under way before it cuts them.",
@@ -33,13 +62,13 @@ var meanings = map[string]string{
 	"jwt.issuer":      "What the iss claim has to be; empty: anything.",
 	"jwt.audience":    "What the aud claim has to contain; empty: anything.",
 	"jwt.leeway":      "How far exp and nbf may be off.",
-	"payment.secret": "Secrets that sign payment notifications. Several at once, for rotation. Unset: made and kept in " +
-		"the data folder.",
-	"payment.provider": "sandbox: a buyer may pay an order by calling its pay route, for trials; signed: only signed " +
-		"notifications pay; auto: sandbox while the public listener is on a loopback address and no proxy is trusted, " +
-		"else signed.",
-	"decision_log.on": "Write one JSON line for each decision of the gate. The switch decision_log turns it on and off " +
-		"while the server runs.",
+	"payment.secret": "Secrets that sign payment notifications. Several at once, for rotation. Unset: made and " +
+		"kept in the data folder.",
+	"payment.provider": "sandbox: a buyer may pay an order by calling its pay route, for trials; signed: only " +
+		"signed notifications pay; auto: sandbox while the public listener is on a loopback address and no proxy is " +
+		"trusted, else signed.",
+	"decision_log.on": "Write one JSON line for each decision of the gate. The switch decision_log turns it on and " +
+		"off while the server runs.",
 	"decision_log.file":      "Where; empty: decisions.log in the data folder.",
 	"decision_log.max_size":  "A file that reaches this is rotated.",
 	"decision_log.max_age":   "Rotated files older than this are deleted, in whole days; 0s keeps them.",

@@ -52,6 +52,10 @@ func (k Key) parse(texts []string) (any, error) {
 			return nil, fmt.Errorf("has to be one of %s", strings.Join(k.OneOf, ", "))
 		}
 		return one, nil
+	case "engine":
+		return k.parseEngine(one)
+	case "name":
+		return one, checkName(one)
 	case "listen":
 		return one, checkListen(one)
 	case "url":
@@ -93,6 +97,8 @@ func (k Key) assign(c *Config, v any) error {
 		*f.Addr().Interface().(*[]string) = v
 	case []netip.Prefix:
 		*f.Addr().Interface().(*[]netip.Prefix) = v
+	case Engine:
+		*f.Addr().Interface().(*Engine) = v
 	case Secrets:
 		*f.Addr().Interface().(*Secrets) = v
 	default:
@@ -149,6 +155,21 @@ func checkListen(text string) error {
 	}
 	return nil
 }
+
+// maxName bounds a name of this installation or node, which stands in keys, logs and lists.
+const maxName = 64
+
+func checkName(text string) error {
+	if len(text) > maxName {
+		return fmt.Errorf("is longer than %d bytes", maxName)
+	}
+	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }); i >= 0 {
+		return errors.New("may have letters, digits, dots, dashes and underscores only")
+	}
+	return nil
+}
+
+const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
 
 func checkURL(text string) error {
 	if text == "" {

@@ -68,8 +68,20 @@ func (k Key) Bounds() string {
 		"listen": "host:port", "url": "http:// or https://", "file": "a file that can be read", "path": "a path",
 		"bool": "true, false", "files": "list of files", "networks": "list of addresses and networks",
 		"origins": "list of origins, or *",
-		"engine":  strings.Join(engines[k.Name].accepted, ", "), "string": "text",
+		"engine":  k.engineBounds(), "string": "text", "name": "up to 64 letters, digits, `.`, `-`, `_`",
 	}[k.Kind]
+}
+
+// engineBounds lists the words and the URLs that the engine may be.
+func (k Key) engineBounds() string {
+	all := slices.Clone(words[k.Name])
+	for _, scheme := range engines[k.Name].accepted {
+		word, secure := slices.Contains(words[k.Name], scheme), scheme == "rediss" || scheme == "amqps"
+		if shape := shapes[scheme]; shape != "" && !word && !secure {
+			all = append(all, "`"+strings.ReplaceAll(shape, "|", `\|`)+"`")
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 func dashes(flag string) string {

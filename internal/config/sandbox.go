@@ -5,8 +5,8 @@ import (
 	"net/netip"
 )
 
-// Sandbox says whether a buyer may pay an order by asking for it. Where nothing is said, only a server that nobody else
-// can reach allows it: one on a loopback address with no proxy before it.
+// Sandbox says whether a buyer may pay an order by asking for it. Where nothing is said, only a server that nobody
+// else can reach allows it: one on a loopback address with no proxy before it.
 func (c *Config) Sandbox() bool {
 	switch c.Payment.Provider {
 	case "sandbox":

@@ -8,22 +8,14 @@ import (
 )
 
 // goTogether is the sentence that says which engines fit each other.
-const goTogether = "this version runs admission memory with ledger sqlite and queue none (one machine, one process)"
-
-// engines is what each of the three may be in this version, and what is known but not built in.
-var engines = map[string]struct{ accepted, known []string }{
-	"admission": {[]string{"memory"}, []string{"ledger", "redis", "rediss"}},
-	"queue":     {[]string{"none"}, []string{"redis", "amqp", "amqps", "rocketmq"}},
-	"ledger":    {[]string{"sqlite"}, []string{"mysql"}},
-}
+const goTogether = "memory goes with sqlite and queue none (one process), ledger with mysql://… and queue none " +
+	"(several nodes), redis://… with mysql://… and queue redis or amqp://… (several nodes)"
 
 // together finds the faults that show only when settings are seen side by side. Settings that are broken by
 // themselves are not judged again.
 func (l *loader) together(c *Loaded, broken map[string]bool) {
-	for _, k := range l.keys {
-		if k.Kind == "engine" {
-			l.engine(k, c)
-		}
+	if !broken["admission"] && !broken["queue"] && !broken["ledger"] {
+		l.engines(c)
 	}
 	for _, pair := range []struct {
 		name string
@@ -50,16 +42,31 @@ func (l *loader) together(c *Loaded, broken map[string]bool) {
 	}
 }
 
-func (l *loader) engine(k Key, c *Loaded) {
-	value := k.text(&c.Config)
-	scheme, _, _ := strings.Cut(value, "://")
-	e := engines[k.Name]
+// engines refuses the engines that do not go together: one fault, at the setting that stands alone.
+func (l *loader) engines(c *Loaded) {
+	wrong := func(key, problem string) {
+		k := l.byName[key]
+		l.fault(k, c.from[key], []string{k.text(&c.Config)}, problem+": "+goTogether)
+	}
+	admission, queue, ledger := c.Admission.Scheme(), c.Queue.Scheme(), c.Ledger.Scheme()
 	switch {
-	case slices.Contains(e.accepted, value):
-	case slices.Contains(e.known, scheme):
-		l.fault(k, c.from[k.Name], []string{value}, fmt.Sprintf("is not in this version: %s", goTogether))
-	default:
-		l.fault(k, c.from[k.Name], []string{value}, fmt.Sprintf("is no %s that Sluice knows: %s", k.Name, goTogether))
+	case admission == "memory" && ledger != "sqlite":
+		wrong("ledger", "does not go with admission memory, which knows one process only")
+	case admission == "memory" && queue != "none":
+		wrong("queue", "has nothing to carry where admission is memory")
+	case admission == "memory":
+	case ledger != "mysql":
+		wrong("admission", "needs ledger mysql://… beside it, since sqlite serves one process only")
+	case admission == "ledger" && queue != "none":
+		wrong("queue", "has nothing to carry where admission is the ledger itself")
+	case admission != "ledger" && queue == "none":
+		wrong("admission", "needs queue redis or amqp://… beside it")
+	case admission != "ledger" && c.Redis.Prefix == "":
+		k := l.byName["redis.prefix"]
+		l.fault(k, c.from[k.Name], nil, "is empty: every key of this installation begins with it")
+	case queue == "redis" && c.AdmissionAck == "broker":
+		k := l.byName["admission_ack"]
+		l.fault(k, c.from[k.Name], []string{c.AdmissionAck}, "needs queue amqp://… beside it: there is no broker")
 	}
 }
 
@@ -70,6 +77,8 @@ func (k Key) text(c *Config) string {
 		return v
 	case []string:
 		return strings.Join(v, ",")
+	case Engine:
+		return v.String()
 	case Secrets:
 		return strings.TrimSuffix(strings.Repeat(masked+",", len(v)), ",")
 	case time.Duration:
