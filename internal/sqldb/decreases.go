@@ -76,13 +76,12 @@ func (t *tx) noneIsPending(campaign string, ops bool) error {
 	return err
 }
 
-// FinishAdjustment carries out a pending decrease of which the gates gave up taken units, in the epoch epoch. Where the
-// campaign is in another epoch by now nothing is written and the answer is Pending, with that epoch: the gates have to be
-// asked again. An adjustment that is done answers as recorded. ErrConflict Fault STOCK_TAKEN: so many units are not
-// free here, since claims are on their way to the gates; it stays pending. ErrNotFound: no such change id.
-func (db *DB) FinishAdjustment(
-	ctx context.Context, changeID string, epoch, taken int64, now sluice.Millis,
-) (is sluice.Adjustment, err error) {
+// FinishAdjustment carries out a pending decrease of which the gates gave up -done.Applied units, in the epoch done.Epoch.
+// Where the campaign is in another epoch by now nothing is written and the answer is Pending, with that epoch: the gates
+// have to be asked again. An adjustment that is done answers as recorded. ErrConflict Fault STOCK_TAKEN: so many units
+// are not free here, since claims are on their way to the gates; it stays pending. ErrNotFound: no such change id.
+func (db *DB) FinishAdjustment(ctx context.Context, done sluice.Adjustment) (is sluice.Adjustment, err error) {
+	now, taken, changeID := sluice.MillisOf(db.cfg.Now()), -done.Applied, done.ChangeID
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
 		var campaign string
 		err := t.row(`SELECT c.id FROM adjustments a JOIN campaigns c ON c.no = a.campaign_no WHERE a.change_id = ?`,
@@ -97,7 +96,7 @@ func (db *DB) FinishAdjustment(
 		is, err = scanAdjustment(scanFunc(func(into ...any) error {
 			return t.row(`SELECT `+adjustmentColumns+` WHERE a.change_id = ?`, []any{changeID}, into...)
 		}))
-		if err != nil || !is.Pending || is.Epoch != epoch {
+		if err != nil || !is.Pending || is.Epoch != done.Epoch {
 			return err
 		}
 		if taken < 0 || taken > -is.Asked {

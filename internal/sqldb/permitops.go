@@ -85,22 +85,24 @@ func (t *tx) keepPermitOps() error {
 	return nil
 }
 
-// PermitOps gives up to limit operations that the permit of a campaign has not taken yet, after the row after. One that
+// PermitOps gives up to limit operations that the permit of a campaign, of all campaigns where it is empty, has not taken
+// yet, after the row after. One that
 // commits later may have a smaller Seq: after a page that is not full, begin again at 0.
 func (db *DB) PermitOps(ctx context.Context, campaign string, after int64, limit int) ([]sluice.PermitOp, error) {
-	rows, err := db.rdb.QueryContext(ctx, `SELECT seq, kind, claim_id, units, limit_units, revision, epoch
-		FROM permit_ops WHERE campaign_no = (SELECT no FROM campaigns WHERE id = ?) AND seq > ? ORDER BY seq LIMIT ?`,
-		campaign, after, min(max(limit, 1), maxPermitOps))
+	rows, err := db.rdb.QueryContext(ctx, `SELECT p.seq, c.id, p.kind, p.claim_id, p.units, p.limit_units,
+		p.revision, p.epoch FROM permit_ops p JOIN campaigns c ON c.no = p.campaign_no
+		WHERE (? = '' OR c.id = ?) AND p.seq > ? ORDER BY p.seq LIMIT ?`,
+		campaign, campaign, after, min(max(limit, 1), maxPermitOps))
 	if err != nil {
 		return nil, translate(err, "operations for the permit of "+campaign)
 	}
 	defer func() { _ = rows.Close() }()
 	var list []sluice.PermitOp
 	for rows.Next() {
-		op := sluice.PermitOp{Campaign: campaign}
+		var op sluice.PermitOp
 		var word string
 		var claim []byte
-		if err := rows.Scan(&op.Seq, &word, &claim, &op.Units, &op.LimitUnits, &op.Revision, &op.Epoch); err != nil {
+		if err := rows.Scan(&op.Seq, &op.Campaign, &word, &claim, &op.Units, &op.LimitUnits, &op.Revision, &op.Epoch); err != nil {
 			return nil, translate(err, "operations for the permit of "+campaign)
 		}
 		for kind, w := range permitOpWords {
