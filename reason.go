@@ -3,9 +3,9 @@ package sluice
 import "fmt"
 
 // Reason is the gate's answer to one claim. The values stand in the order of the funnel (DESIGN section 5), which is
-// also the order of precedence: where several would apply, the first one is given. The last two no check gives: they are
-// recorded for a claim that was promised before, and stand behind the others so that these keep their numbers. A Reason
-// is a value, never an error.
+// also the order of precedence: where several would apply, the first one is given. The last two no check gives: they
+// are recorded for a claim that was promised before, and stand behind the others so that these keep their numbers. A
+// Reason is a value, never an error.
 type Reason uint8
 
 // The reasons, in order of precedence.

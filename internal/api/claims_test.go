@@ -213,6 +213,9 @@ func decisions() []sluice.Decision {
 			d.Claims = []sluice.ClaimID{id, sluice.NewClaimID("spring", "alice", sluice.SourceClaim, "r2")}
 		case sluice.ReasonUnavailable:
 			d.HasID, d.ID = true, id
+		case sluice.ReasonDiscarded, sluice.ReasonLost:
+			d.HasID, d.ID, d.Kind, d.Quantity, d.State = true, id, sluice.KindGoods, 1, sluice.ClaimRejected
+			d.Replayed = true
 		case sluice.ReasonConfirmed:
 			d.HasID, d.ID, d.Kind, d.Quantity, d.State = true, id, sluice.KindGoods, 2, sluice.ClaimConfirmed
 		case sluice.ReasonQueued:

@@ -94,6 +94,8 @@ var reasonText = [sluice.NumReasons]text{
 	sluice.ReasonConfirmed:        {"You got it", "抢到了"},
 	sluice.ReasonRequestIDReused:  {"The request id was used for another request", "请求编号已用于其他请求"},
 	sluice.ReasonUnavailable:      {"Checking the result; do not order again", "正在核对结果，请勿重复下单"},
+	sluice.ReasonDiscarded:        {"Your place could not be confirmed and was given up", "占位未能确认，已被取消"},
+	sluice.ReasonLost:             {"Your place was lost in a failure; you may try again", "因系统故障占位丢失，可重新参与"},
 }
 
 // codeText is what people read for each problem code that is no Reason; a test holds it complete.
@@ -136,17 +138,22 @@ var codeText = map[string]text{
 	"CAMPAIGN_EXISTS":  {"There is a campaign with this id already", "活动编号已存在"},
 	"CAMPAIGN_CHANGED": {"Somebody else changed the campaign meanwhile", "活动已被他人修改，请刷新后重试"},
 	"CHANGE_ID_REUSED": {"The change id was used for another adjustment", "变更编号已用于其他调整"},
-	"STOCK_TAKEN":      {"The units are held or sold already", "库存已被占用或售出"},
-	"TOTAL_TOO_LARGE":  {"The total would be too large", "总量超出上限"},
-	"BATCH_TOO_LARGE":  {"Too much at once", "单批数量过大"},
-	"DATA_IN_USE":      {"The data folder is in use by another server", "数据目录正被其他进程使用"},
-	"FILE_EXISTS":      {"There is a file of this name already", "文件已存在"},
-	"NOT_IN_FORCE":     {"Recorded, but not in force yet", "已保存，但尚未生效"},
-	"UNKNOWN_SWITCH":   {"There is no such switch", "开关不存在"},
-	"UNKNOWN_BLOCK":    {"There is no such block", "封禁记录不存在"},
-	"UNKNOWN_KEY":      {"There is no such API key", "API 密钥不存在"},
-	"BOOTSTRAP_KEY":    {"The key of the settings cannot be revoked here", "配置中的密钥不能在此吊销"},
-	"NOT_REDEEMED_BY":  {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
+	"ADJUSTMENT_PENDING": {
+		"Another adjustment of the campaign is under way; try again in a moment", "该活动有调整正在进行，请稍后再试"},
+	"DEPOSED":             {"Another node does this now", "该任务已由其他节点接管"},
+	"NOT_LOST":            {"The claim may still turn up", "该请求仍可能完成，请稍后再查"},
+	"UNKNOWN_DEAD_LETTER": {"There is no such dead letter", "死信不存在"},
+	"STOCK_TAKEN":         {"The units are held or sold already", "库存已被占用或售出"},
+	"TOTAL_TOO_LARGE":     {"The total would be too large", "总量超出上限"},
+	"BATCH_TOO_LARGE":     {"Too much at once", "单批数量过大"},
+	"DATA_IN_USE":         {"The data folder is in use by another server", "数据目录正被其他进程使用"},
+	"FILE_EXISTS":         {"There is a file of this name already", "文件已存在"},
+	"NOT_IN_FORCE":        {"Recorded, but not in force yet", "已保存，但尚未生效"},
+	"UNKNOWN_SWITCH":      {"There is no such switch", "开关不存在"},
+	"UNKNOWN_BLOCK":       {"There is no such block", "封禁记录不存在"},
+	"UNKNOWN_KEY":         {"There is no such API key", "API 密钥不存在"},
+	"BOOTSTRAP_KEY":       {"The key of the settings cannot be revoked here", "配置中的密钥不能在此吊销"},
+	"NOT_REDEEMED_BY":     {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
 }
 
 // titleOf gives the sentence for a problem code: the reason's where the code is one, the general one of the status

@@ -171,4 +171,6 @@ var reasonTable = [sluice.NumReasons]struct {
 	sluice.ReasonConfirmed:        {http.StatusOK, false},
 	sluice.ReasonRequestIDReused:  {http.StatusConflict, true},
 	sluice.ReasonUnavailable:      {http.StatusServiceUnavailable, true},
+	sluice.ReasonDiscarded:        {http.StatusConflict, false},
+	sluice.ReasonLost:             {http.StatusConflict, false},
 }

@@ -57,6 +57,8 @@ var next = map[sluice.Reason]string{
 	sluice.ReasonConfirmed:        "pay the order, or use the coupon",
 	sluice.ReasonRequestIDReused:  "a new claim needs a new request id",
 	sluice.ReasonUnavailable:      "ask what became of it; where there is none, the same request id again",
+	sluice.ReasonDiscarded:        "stop; support can say why, and a new claim needs a new request id",
+	sluice.ReasonLost:             "claim again, with a new request id",
 }
 
 // TestReasonsReference writes docs/reference/reasons.md from the table of reasons, the funnel and the messages.

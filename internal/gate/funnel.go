@@ -35,7 +35,7 @@ var funnel = [...]check{
 	{"capacity", (*Gate).checkCapacity, []sluice.Reason{sluice.ReasonBusy}},
 	{"admission", (*Gate).checkAdmission, []sluice.Reason{
 		sluice.ReasonSoldOut, sluice.ReasonBusy, sluice.ReasonLimitReached, sluice.ReasonQueued, sluice.ReasonConfirmed,
-		sluice.ReasonRequestIDReused, sluice.ReasonUnavailable,
+		sluice.ReasonRequestIDReused, sluice.ReasonUnavailable, sluice.ReasonDiscarded, sluice.ReasonLost,
 	}},
 }
 

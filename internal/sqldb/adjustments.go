@@ -9,7 +9,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-const adjustmentColumns = `a.change_id, c.id, a.delta, a.applied, a.total, a.revision, a.at_ms, a.state = 'pending', c.epoch
+const adjustmentColumns = `a.change_id, c.id, a.delta, a.applied, a.total, a.revision, a.at_ms,
+	a.state = 'pending', c.epoch
 	FROM adjustments a JOIN campaigns c ON c.no = a.campaign_no`
 
 func scanAdjustment(row scanner) (a sluice.Adjustment, err error) {

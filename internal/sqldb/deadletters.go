@@ -23,10 +23,10 @@ const (
 // stateTrying is a letter's state while the tries of its claim are counted; nobody is shown it.
 const stateTrying sluice.DeadLetterState = "trying"
 
-// FailTries counts one failed try for each claim and gives those that have had all of theirs: they are dead letters now,
-// and whoever asks acknowledges their messages. The count is in the ledger, so that it survives redelivery by any queue.
-// Only failures of the claim itself are to be counted, not those of a store. ErrUncertain: counting one try twice is
-// harmless.
+// FailTries counts one failed try for each claim and gives those that have had all of theirs: they are dead letters
+// now, and whoever asks acknowledges their messages. The count is in the ledger, so that it survives redelivery by
+// any queue. Only failures of the claim itself are to be counted, not those of a store. ErrUncertain: counting one
+// try twice is harmless.
 func (db *DB) FailTries(ctx context.Context, claims []sluice.Claim, reason string) (dead []sluice.ClaimID, err error) {
 	if len(claims) > MaxSettle {
 		return nil, sluice.Invalid(sluice.FieldFault{Field: "claims", Detail: "at most 1,024 a call"})
@@ -89,8 +89,8 @@ func (t *tx) failTry(c *sluice.Claim, reason string) (state sluice.DeadLetterSta
 	return state, err
 }
 
-// KeepDeadLetter keeps a message that cannot be read, once however often it comes; fault says why. One that was replayed
-// and comes again is kept again.
+// KeepDeadLetter keeps a message that cannot be read, once however often it comes; fault says why. One that was
+// replayed and comes again is kept again.
 func (db *DB) KeepDeadLetter(ctx context.Context, raw []byte, fault string) error {
 	ident := sha256.Sum256(raw)
 	err := db.writeAgain(ctx, laneUrgent, func(t *tx) error {
@@ -208,7 +208,8 @@ func (db *DB) DeadLetter(ctx context.Context, id int64) (sluice.DeadLetter, erro
 	d, err := scanLetter(row.Scan)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return d, sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_DEAD_LETTER", "there is no dead letter "+strconv.FormatInt(id, 10))
+		return d, sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_DEAD_LETTER",
+			"there is no dead letter "+strconv.FormatInt(id, 10))
 	case err != nil:
 		return d, translate(err, "read a dead letter")
 	}
@@ -224,9 +225,9 @@ func (db *DB) DeadLetterCount(ctx context.Context) (kept int64, oldest sluice.Mi
 	return kept, oldest, nil
 }
 
-// ReplayDeadLetters marks kept letters as replayed, with new tries, and gives them, so that the caller hands them to the
-// settler; a claim that does not get there is driven again by the sweep of the gates. It takes at most 500 and at most
-// q.Limit of those that q selects, the oldest first; more says that others are left: call again with the same q.
+// ReplayDeadLetters marks kept letters as replayed, with new tries, and gives them, so that the caller hands them to
+// the settler; a claim that does not get there is driven again by the sweep of the gates. It takes at most 500 and at
+// most q.Limit of those that q selects, the oldest first; more says that others are left: call again with the same q.
 // Nothing that was kept after q.AsOf is touched.
 func (db *DB) ReplayDeadLetters(
 	ctx context.Context, q sluice.DeadLetterQuery, by sluice.Actor, now sluice.Millis,
@@ -249,9 +250,9 @@ func (db *DB) ReplayDeadLetters(
 	return done, more, nil
 }
 
-// DiscardDeadLetters gives kept letters up. A claim that the ledger knows stays as it is; one that it does not know is
-// recorded as rejected, DISCARDED, and its permit gets its units back: never the one without the other, since a settler
-// may be writing it down at this moment. Bounds, order and more are those of ReplayDeadLetters.
+// DiscardDeadLetters gives kept letters up. A claim that the ledger knows stays as it is; one that it does not know
+// is recorded as rejected, DISCARDED, and its permit gets its units back: never the one without the other, since a
+// settler may be writing it down at this moment. Bounds, order and more are those of ReplayDeadLetters.
 func (db *DB) DiscardDeadLetters(
 	ctx context.Context, q sluice.DeadLetterQuery, by sluice.Actor, now sluice.Millis,
 ) (done []sluice.DeadLetter, more bool, err error) {

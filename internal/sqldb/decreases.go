@@ -7,16 +7,16 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// A decrease whose units are in gates elsewhere is done in two steps. It is written down first, so that it is done once
-// whoever dies on the way; then the gates give up what is available; then it is carried out here, if the epoch is still
-// the one in which the gates answered. Otherwise they were armed anew with the old total, and give up the units again.
-// Its revision is the campaign's next one and becomes the campaign's only at the end: a gate that is armed meanwhile has
-// not taken it.
+// A decrease whose units are in gates elsewhere is done in two steps. It is written down first, so that it is done
+// once whoever dies on the way; then the gates give up what is available; then it is carried out here, if the epoch
+// is still the one in which the gates answered. Otherwise they were armed anew with the old total, and give up the
+// units again. Its revision is the campaign's next one and becomes the campaign's only at the end: a gate that is
+// armed meanwhile has not taken it.
 
-// BeginAdjustment writes down a decrease that is to be done; the answer is Pending, with its revision and the epoch in
-// which the gates are to be asked. A change id that is known answers what it stands for, pending or done; under another
-// delta or campaign it is an ErrConflict Fault CHANGE_ID_REUSED. While another adjustment of the campaign is under way,
-// here or on its way to the gates, it is an ErrConflict Fault ADJUSTMENT_PENDING.
+// BeginAdjustment writes down a decrease that is to be done; the answer is Pending, with its revision and the epoch
+// in which the gates are to be asked. A change id that is known answers what it stands for, pending or done; under
+// another delta or campaign it is an ErrConflict Fault CHANGE_ID_REUSED. While another adjustment of the campaign is
+// under way, here or on its way to the gates, it is an ErrConflict Fault ADJUSTMENT_PENDING.
 func (db *DB) BeginAdjustment(
 	ctx context.Context, a sluice.Adjustment, actor sluice.Actor,
 ) (is sluice.Adjustment, err error) {
@@ -76,10 +76,11 @@ func (t *tx) noneIsPending(campaign string, ops bool) error {
 	return err
 }
 
-// FinishAdjustment carries out a pending decrease of which the gates gave up -done.Applied units, in the epoch done.Epoch.
-// Where the campaign is in another epoch by now nothing is written and the answer is Pending, with that epoch: the gates
-// have to be asked again. An adjustment that is done answers as recorded. ErrConflict Fault STOCK_TAKEN: so many units
-// are not free here, since claims are on their way to the gates; it stays pending. ErrNotFound: no such change id.
+// FinishAdjustment carries out a pending decrease of which the gates gave up -done.Applied units, in the epoch
+// done.Epoch. Where the campaign is in another epoch by now nothing is written and the answer is Pending, with that
+// epoch: the gates have to be asked again. An adjustment that is done answers as recorded. ErrConflict Fault
+// STOCK_TAKEN: so many units are not free here, since claims are on their way to the gates; it stays pending.
+// ErrNotFound: no such change id.
 func (db *DB) FinishAdjustment(ctx context.Context, done sluice.Adjustment) (is sluice.Adjustment, err error) {
 	now, taken, changeID := sluice.MillisOf(db.cfg.Now()), -done.Applied, done.ChangeID
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
@@ -123,8 +124,8 @@ func (t *tx) decrease(a *sluice.Adjustment, no, taken int64, now sluice.Millis) 
 		return err
 	}
 	a.Applied, a.Pending = -taken, false
-	n, err = t.exec(`UPDATE adjustments SET state = 'done', applied = ?, total = ? WHERE change_id = ? AND state = 'pending'`,
-		a.Applied, a.Total, a.ChangeID)
+	n, err = t.exec(`UPDATE adjustments SET state = 'done', applied = ?, total = ?
+		WHERE change_id = ? AND state = 'pending'`, a.Applied, a.Total, a.ChangeID)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // OpenEpoch moves a campaign from the epoch from to the next one, and says whether this call did it: false where the
-// campaign is in another epoch already, or there is no such campaign. Rows that are read after it has returned are those
-// to arm with. ErrUncertain: read the epochs before anything else.
+// campaign is in another epoch already, or there is no such campaign. Rows that are read after it has returned are
+// those to arm with. ErrUncertain: read the epochs before anything else.
 func (db *DB) OpenEpoch(ctx context.Context, campaign string, from int64, cause sluice.EpochCause) (bool, error) {
 	if cause != sluice.EpochPlanned && cause != sluice.EpochLost {
 		return false, sluice.Invalid(sluice.FieldFault{Field: "cause", Detail: "is planned or lost"})
@@ -49,8 +49,8 @@ type epochNote struct {
 	Cause    sluice.EpochCause `json:"cause,omitempty"`
 }
 
-// EpochArmed writes down that all shards of a campaign are armed for an epoch. Repeating it changes nothing, nor does an
-// epoch that is not the campaign's any more.
+// EpochArmed writes down that all shards of a campaign are armed for an epoch. Repeating it changes nothing, nor does
+// an epoch that is not the campaign's any more.
 func (db *DB) EpochArmed(ctx context.Context, campaign string, epoch int64) error {
 	err := db.write(ctx, laneUrgent, func(t *tx) error {
 		no, now, err := t.lockCampaign(campaign)

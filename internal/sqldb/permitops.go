@@ -19,9 +19,9 @@ var permitOpWords = map[sluice.PermitOpKind]string{
 	sluice.PermitRelease: "release", sluice.PermitAdjust: "adjust", sluice.PermitTake: "take",
 }
 
-// lockCampaign takes the lock under which everything that concerns a campaign's units is written, and reads its number
-// and epoch. A write that does so before its first change of a row cannot meet another one half way. ErrNotFound: there
-// is none.
+// lockCampaign takes the lock under which everything that concerns a campaign's units is written, and reads its
+// number and epoch. A write that does so before its first change of a row cannot meet another one half way.
+// ErrNotFound: there is none.
 func (t *tx) lockCampaign(id string) (no, epoch int64, err error) {
 	if err = t.row(t.locking(`SELECT no, epoch FROM campaigns WHERE id = ?`), []any{id}, &no, &epoch); err != nil {
 		return 0, 0, fmt.Errorf("sqldb: campaign %s: %w", id, err)
@@ -85,9 +85,9 @@ func (t *tx) keepPermitOps() error {
 	return nil
 }
 
-// PermitOps gives up to limit operations that the permit of a campaign, of all campaigns where it is empty, has not taken
-// yet, after the row after. One that
-// commits later may have a smaller Seq: after a page that is not full, begin again at 0.
+// PermitOps gives up to limit operations that the permit of a campaign, of all campaigns where it is empty, has not
+// taken yet, after the row after. One that commits later may have a smaller Seq: after a page that is not full, begin
+// again at 0.
 func (db *DB) PermitOps(ctx context.Context, campaign string, after int64, limit int) ([]sluice.PermitOp, error) {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT p.seq, c.id, p.kind, p.claim_id, p.units, p.limit_units,
 		p.revision, p.epoch FROM permit_ops p JOIN campaigns c ON c.no = p.campaign_no

@@ -12,8 +12,9 @@ import (
 // defaultLostGrace is how long after the arming of a later epoch a claim may still turn up.
 const defaultLostGrace = time.Minute
 
-// reject records a claim that was promised as rejected and gives its units back to the permit, both or neither. A claim
-// that the ledger knows stays as it is, and its recorded outcome is given. ErrNotFound: there is no such campaign.
+// reject records a claim that was promised as rejected and gives its units back to the permit, both or neither. A
+// claim that the ledger knows stays as it is, and its recorded outcome is given. ErrNotFound: there is no such
+// campaign.
 func (t *tx) reject(c sluice.Claim, why sluice.Reason) (out sluice.Outcome, err error) {
 	var no, limitNo, rows int64
 	var kind sluice.Kind
@@ -78,10 +79,10 @@ func (t *tx) recordedClaim(c sluice.Claim, kind sluice.Kind) (out sluice.Outcome
 }
 
 // Lost records that a claim which was promised under the epoch c.Epoch is lost, gives its units back and answers with
-// the outcome: of the ledger's own row, where it has one after all. The caller has the claim from its owner's receipt,
-// and has seen that no gate holds it. It is an ErrConflict Fault NOT_LOST unless some epoch since was opened because the
-// one before it was lost (a planned one takes every claim along), an epoch after that is armed, and the grace since then
-// is over. ErrNotFound: there is no such campaign.
+// the outcome: of the ledger's own row, where it has one after all. The caller has the claim from its owner's
+// receipt, and has seen that no gate holds it. It is an ErrConflict Fault NOT_LOST unless some epoch since was opened
+// because the one before it was lost (a planned one takes every claim along), an epoch after that is armed, and the
+// grace since then is over. ErrNotFound: there is no such campaign.
 func (db *DB) Lost(ctx context.Context, c sluice.Claim) (out sluice.Outcome, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
 		no, _, err := t.lockCampaign(c.Campaign)
