@@ -102,7 +102,8 @@ func (db *DB) PermitOps(ctx context.Context, campaign string, after int64, limit
 		var op sluice.PermitOp
 		var word string
 		var claim []byte
-		if err := rows.Scan(&op.Seq, &op.Campaign, &word, &claim, &op.Units, &op.LimitUnits, &op.Revision, &op.Epoch); err != nil {
+		err := rows.Scan(&op.Seq, &op.Campaign, &word, &claim, &op.Units, &op.LimitUnits, &op.Revision, &op.Epoch)
+		if err != nil {
 			return nil, translate(err, "operations for the permit of "+campaign)
 		}
 		for kind, w := range permitOpWords {

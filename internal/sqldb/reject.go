@@ -34,8 +34,8 @@ func (t *tx) reject(c sluice.Claim, why sluice.Reason) (out sluice.Outcome, err 
 			rejected, state, live_units, limit_units, n, valid_from_ms, valid_until_ms)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'rejected', 0, 0, 0, 0, 0)`
 	}
-	_, err = t.exec(insert, no<<32|(rows+1), c.ID[:], limitNo, c.User, textOrNull(c.RequestID), int64(c.Source), c.Quantity,
-		c.Epoch, c.At, why.String())
+	_, err = t.exec(insert, no<<32|(rows+1), c.ID[:], limitNo, c.User, textOrNull(c.RequestID), int64(c.Source),
+		c.Quantity, c.Epoch, c.At, why.String())
 	if isUnique(err) {
 		return out, errMoved
 	}

@@ -11,4 +11,6 @@ func (db *DB) clockQuery() string { return `SELECT CAST(unixepoch('subsec') * 10
 func (t *tx) clockQuery() string { return t.w.db.clockQuery() }
 
 // query runs a query whose text depends on its arguments, so that it is not kept prepared.
-func (t *tx) query(query string, args ...any) (*sql.Rows, error) { return t.w.conn.QueryContext(t.ctx, query, args...) }
+func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
+	return t.w.conn.QueryContext(t.ctx, query, args...)
+}
