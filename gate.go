@@ -117,7 +117,8 @@ type ShardState struct {
 	Share     int64
 	Taken     int64 // units that decreases took since it was armed
 	Oldest    Millis
-	Backlog   int64 // messages of the outbox
+	Backlog   int64  // messages of the outbox
+	LastAt    Millis // when the newest of its claims came: since when a shard that has nothing is sold out
 }
 
 // GateClaim is one claim as a gate holds it.

@@ -1,0 +1,104 @@
+package redis
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// gather joins concurrent requests to calls: a call carries whatever came together while the last ones were under way.
+// No lock is held over a call. Requests are taken in the order in which they came.
+type gather[Q, R any] struct {
+	call    func(qs []Q, rs []R) // fills rs, which has a place for each of qs
+	max     int                  // requests of one call
+	flights int                  // calls under way at once
+	wait    time.Duration        // a request that takes longer is given up by who asked; its call goes on
+
+	waiting atomic.Int64 // requests without an answer
+
+	mu     sync.Mutex
+	queue  []*flight[Q, R] // the last one is still filling
+	flying int
+	idle   *sync.Cond // told when flying falls to zero; made by drain
+}
+
+// flight is the requests of one call.
+type flight[Q, R any] struct {
+	qs       []Q
+	rs       []R
+	wake     chan struct{} // closed when the answers are there, or take too long
+	woken    sync.Once
+	answered atomic.Bool
+	timer    *time.Timer
+}
+
+func (f *flight[Q, R]) wakeAll() { f.woken.Do(func() { close(f.wake) }) }
+
+// do asks for one answer; false where it takes longer than the bound. The request may be carried out all the same.
+func (g *gather[Q, R]) do(q Q) (r R, ok bool) {
+	f, slot := g.add(q)
+	<-f.wake
+	if !f.answered.Load() {
+		return r, false
+	}
+	return f.rs[slot], true
+}
+
+func (g *gather[Q, R]) add(q Q) (f *flight[Q, R], slot int) {
+	g.waiting.Add(1)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if n := len(g.queue); n > 0 && len(g.queue[n-1].qs) < g.max {
+		f = g.queue[n-1]
+	} else {
+		f = &flight[Q, R]{wake: make(chan struct{})}
+		f.timer = time.AfterFunc(g.wait, f.wakeAll)
+		g.queue = append(g.queue, f)
+	}
+	f.qs = append(f.qs, q)
+	if g.flying < g.flights {
+		g.flying++
+		go g.fly()
+	}
+	return f, len(f.qs) - 1
+}
+
+// fly makes calls until nobody waits. Before each it lets everybody else who can run go first: requests that have
+// arrived are among them and join the call. On a machine with nothing else to do that costs nothing (ADR 13).
+func (g *gather[Q, R]) fly() {
+	for {
+		runtime.Gosched()
+		g.mu.Lock()
+		if len(g.queue) == 0 {
+			g.flying--
+			if g.flying == 0 && g.idle != nil {
+				g.idle.Broadcast()
+			}
+			g.mu.Unlock()
+			return
+		}
+		f := g.queue[0]
+		g.queue[0] = nil
+		g.queue = g.queue[1:]
+		g.mu.Unlock()
+		f.rs = make([]R, len(f.qs))
+		g.call(f.qs, f.rs)
+		f.timer.Stop()
+		g.waiting.Add(-int64(len(f.qs)))
+		f.answered.Store(true)
+		f.wakeAll()
+	}
+}
+
+// drain blocks until no call is under way and nobody waits.
+func (g *gather[Q, R]) drain() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.idle == nil {
+		g.idle = sync.NewCond(&g.mu)
+	}
+	for g.flying > 0 || len(g.queue) > 0 {
+		g.idle.Wait()
+	}
+}
