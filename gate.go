@@ -139,6 +139,9 @@ const (
 	EpochCreated EpochCause = "created"
 	EpochPlanned EpochCause = "planned" // nothing was lost
 	EpochLost    EpochCause = "lost"    // the gate may have forgotten claims
+	// EpochDegraded: nobody can reach the gate, and nodes admit in the ledger. Such an epoch is never armed: the gate
+	// comes back in a later one.
+	EpochDegraded EpochCause = "degraded"
 )
 
 // Epoch is one row of a campaign's epochs.

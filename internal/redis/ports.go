@@ -11,17 +11,15 @@ import (
 // error: it is not known; every call may be made again.
 type asking interface {
 	Admit(ctx context.Context, call AdmitCall) (AdmitReply, error)
-	Dry(ctx context.Context, p Place, epoch int64, shard int) (Lease, error)
-	Holders(ctx context.Context, p Place, shard int, from int64) (Holders, error)
-	Pull(ctx context.Context, p Place, epoch int64, to int, want int64) (int64, error)
-	Find(ctx context.Context, places []Place, id sluice.ClaimID) (sluice.Claim, bool, error)
+	SoldOut(ctx context.Context, c *sluice.Campaign, to int) (SoldOut, error)
+	Holders(ctx context.Context, c *sluice.Campaign, shard int, from int64) (Holders, error)
+	Find(ctx context.Context, campaigns []sluice.Campaign, id sluice.ClaimID) (sluice.Claim, bool, error)
 }
 
 // watching is what admission looks at, and what it tells the gates of the ledger; *Gates does it.
 type watching interface {
-	State(ctx context.Context, p Place) ([]sluice.ShardState, error)
-	Apply(ctx context.Context, p Place, ops []sluice.PermitOp) ([]OpResult, error)
-	Adjust(ctx context.Context, p Place, epoch, revision, delta int64) (took int64, r OpResult, err error)
+	State(ctx context.Context, c sluice.Campaign) ([]sluice.ShardState, error)
+	Apply(ctx context.Context, ops []sluice.PermitOp) ([]sluice.PermitResult, error)
 }
 
 // servers says which servers hold the gates; *Client does it.
@@ -30,20 +28,28 @@ type servers interface {
 	Identity(ctx context.Context) (map[string]string, error)
 }
 
-// Truth is what admission needs of the ledger.
-type Truth interface {
+// Ledger is what admission needs of the truth.
+type Ledger interface {
 	// Settle writes claims in one transaction and gives their outcomes in order; it is idempotent by claim id.
 	// ErrUnavailable: nothing was written. Any other error: it is not known what was.
 	Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error)
 	// ClaimRecords gives the rows that there are of these claims.
 	ClaimRecords(ctx context.Context, ids []sluice.ClaimID) (map[sluice.ClaimID]sluice.ClaimRecord, error)
-	// BeginAdjustment writes an adjustment down: an increase is done by it, a decrease is pending. Idempotent by change id.
-	BeginAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
-	// FinishAdjustment writes down that a.Applied units were taken from the gates in epoch a.Epoch. It comes back pending
-	// where the campaign's epoch has moved since.
-	FinishAdjustment(ctx context.Context, a sluice.Adjustment) (sluice.Adjustment, error)
 	// DonePermitOps marks ops as done. Idempotent.
 	DonePermitOps(ctx context.Context, seqs []int64) error
+}
+
+// Adjustments is the ledger's book of changes to totals.
+type Adjustments interface {
+	// Adjustment gives what is recorded under a change id; ErrNotFound where there is nothing.
+	Adjustment(ctx context.Context, changeID string) (sluice.Adjustment, error)
+	// RecordAdjustment writes an increase; its units go to the gates by a permit operation. Idempotent by change id.
+	RecordAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
+	// BeginAdjustment writes a decrease down as pending, with its revision and epoch. Idempotent by change id.
+	BeginAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
+	// FinishAdjustment carries out a pending decrease of which the gates gave taken units in an epoch. It comes back
+	// pending, with the present epoch, where the campaign's epoch has moved since: the gates have to be asked again.
+	FinishAdjustment(ctx context.Context, changeID string, epoch, taken int64, now sluice.Millis) (sluice.Adjustment, error)
 }
 
 // Fleet is what degraded mode needs of the other nodes. It lies in the ledger.
@@ -62,7 +68,7 @@ type Direct interface {
 
 // Outcomes waits for what settling a claim comes to.
 type Outcomes interface {
-	// Await gives the claim's row as soon as there is one; ErrNotFound where there is none within wait.
+	// Await gives the claim as it stands once it has an outcome, or when wait is over: queued then.
 	Await(ctx context.Context, id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error)
 }
 

@@ -11,8 +11,8 @@ import (
 // campaign is in another epoch already, or there is no such campaign. Rows that are read after it has returned are
 // those to arm with. ErrUncertain: read the epochs before anything else.
 func (db *DB) OpenEpoch(ctx context.Context, campaign string, from int64, cause sluice.EpochCause) (bool, error) {
-	if cause != sluice.EpochPlanned && cause != sluice.EpochLost {
-		return false, sluice.Invalid(sluice.FieldFault{Field: "cause", Detail: "is planned or lost"})
+	if cause != sluice.EpochPlanned && cause != sluice.EpochLost && cause != sluice.EpochDegraded {
+		return false, sluice.Invalid(sluice.FieldFault{Field: "cause", Detail: "is planned, lost or degraded"})
 	}
 	opened := false
 	err := db.write(ctx, laneUrgent, func(t *tx) error {
