@@ -102,7 +102,7 @@ func (l *ledgerTest) adjustments(t *testing.T) {
 	if up.Applied != 5 || up.Total != 15 || up.Revision != 2 {
 		t.Fatalf("an increase: %+v", up)
 	}
-	want := sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: "g", Units: 5}
+	want := sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: "g", Units: 5, Revision: 2}
 	if ops := l.Told()[told:]; len(ops) != 1 || ops[0] != want {
 		t.Fatalf("the permit was told %+v", ops)
 	}

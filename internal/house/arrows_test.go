@@ -38,6 +38,7 @@ var outside = map[string][]string{
 	"github.com/anishathalye/porcupine":       {}, // tests only
 	"github.com/danielgtaylor/huma":           {"internal/api"},
 	"github.com/golang-jwt/jwt":               {"cmd/sluice", "internal/gate"},
+	"github.com/go-sql-driver/mysql":          {"internal/sqldb"},
 	"github.com/google/uuid":                  {"internal/admin"},
 	"github.com/knadh/koanf":                  {"internal/config"},
 	"github.com/mattn/go-isatty":              {"cmd/sluice"},

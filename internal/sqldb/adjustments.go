@@ -47,7 +47,7 @@ func (db *DB) RecordAdjustment(
 		a.Applied = a.Asked
 	}
 	var done sluice.Adjustment
-	err := db.write(ctx, laneUrgent, func(t *tx) (err error) {
+	err := db.writeAgain(ctx, laneUrgent, func(t *tx) (err error) {
 		done, err = t.adjust(a, actor)
 		return err
 	})
@@ -90,6 +90,9 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 	}
 	if _, err = t.exec(`INSERT INTO adjustments (change_id, campaign_no, delta, applied, total, revision, state, at_ms)
 		VALUES (?, ?, ?, ?, ?, ?, 'done', ?)`, a.ChangeID, c.No, a.Asked, a.Applied, a.Total, a.Revision, a.At); err != nil {
+		if isUnique(err) && t.db.dialect == dialectMySQL { // another node was first with the change id
+			return a, errMoved
+		}
 		return a, err
 	}
 	t.touch(c.ID)

@@ -17,10 +17,14 @@ const backupStep = 2048
 
 // Backup writes a consistent copy of the running ledger to path, as of the moment it begins; a server started on the
 // copy has everything that was committed then. It never overwrites: an existing path is an ErrConflict Fault
-// FILE_EXISTS. The copy appears under its name only when it is complete and on the disk. Claims go on meanwhile;
+// FILE_EXISTS. A ledger on MySQL is an ErrInvalid Fault BACKUP_UNSUPPORTED. The copy appears under its name only when it is complete and on the disk. Claims go on meanwhile;
 // progress, where given, gets pages done and pages in all.
 func (db *DB) Backup(ctx context.Context, path string, progress func(done, of int64)) error {
-	return backup(ctx, db.rdb, path, progress)
+	if db.crew != nil {
+		return sluice.NewFault(sluice.ErrInvalid, "BACKUP_UNSUPPORTED",
+			"a ledger on a database server is backed up with that server's own means, such as mariadb-dump --single-transaction")
+	}
+	return backup(ctx, db.rdb.DB, path, progress)
 }
 
 // BackupFile is Backup of the ledger at from, by a process that does not have it open: whether a server is running on

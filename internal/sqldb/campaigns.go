@@ -24,7 +24,7 @@ func scanCampaign(row scanner) (c sluice.Campaign, err error) {
 	err = row.Scan(&c.No, &c.ID, &c.Kind, &c.Title, &c.ImageURL, &c.Stock.Total, &c.Created, &c.Stock.Held, &c.Stock.Sold,
 		&c.PerUserLimit, &c.LimitGroup, &c.StartsAt, &c.EndsAt, &text, &c.LoadTest, &c.Control, &c.ControlNote,
 		&c.Revision, &c.Epoch, &c.CreatedAt, &c.UpdatedAt)
-	if errors.Is(err, sql.ErrNoRows) {
+	if errors.Is(err, sql.ErrNoRows) || errors.Is(err, sluice.ErrNotFound) {
 		return c, sluice.ErrNotFound
 	}
 	if err != nil {
@@ -35,13 +35,9 @@ func scanCampaign(row scanner) (c sluice.Campaign, err error) {
 	return c, err
 }
 
-// campaign reads a campaign inside a write; ErrNotFound where there is none.
+// campaign reads a campaign inside a write and locks it; ErrNotFound where there is none.
 func (t *tx) campaign(id string) (sluice.Campaign, error) {
-	s, err := t.stmt(`SELECT ` + campaignColumns + ` FROM campaigns WHERE id = ?`)
-	if err != nil {
-		return sluice.Campaign{}, err
-	}
-	c, err := scanCampaign(s.QueryRowContext(t.ctx, id))
+	c, err := scanCampaign(oneRow{t, `SELECT ` + campaignColumns + ` FROM campaigns WHERE id = ?` + lockRows, []any{id}})
 	if err != nil {
 		return c, fmt.Errorf("sqldb: campaign %s: %w", id, err)
 	}
@@ -128,7 +124,12 @@ func (db *DB) CreateCampaign(
 
 // nextCampaign gives c its number and says which number its limit counts under: the one of its group, or its own.
 func (t *tx) nextCampaign(c *sluice.Campaign) (limitNo int64, err error) {
-	if err := t.row(`SELECT COALESCE(MAX(no), 0) + 1 FROM campaigns`, nil, &c.No); err != nil {
+	next := `SELECT COALESCE(MAX(no), 0) + 1 FROM campaigns`
+	if t.db.dialect == dialectMySQL { // several at once would find the same number, and each be the first of its group
+		if c.No, err = t.number("campaigns"); err != nil {
+			return 0, err
+		}
+	} else if err := t.row(next, nil, &c.No); err != nil {
 		return 0, err
 	}
 	if c.LimitGroup == "" {
@@ -139,6 +140,19 @@ func (t *tx) nextCampaign(c *sluice.Campaign) (limitNo int64, err error) {
 		return c.No, nil
 	}
 	return limitNo, err
+}
+
+// number takes the next number of a counter, whose row stays locked until the transaction ends.
+func (t *tx) number(counter string) (n int64, err error) {
+	changed, err := t.exec(`UPDATE counters SET value = value + 1 WHERE name = ?`, counter)
+	if err == nil && changed != 1 {
+		err = fmt.Errorf("sqldb: there is no counter %s", counter)
+	}
+	if err != nil {
+		return 0, err
+	}
+	err = t.row(`SELECT value FROM counters WHERE name = ?`, []any{counter}, &n)
+	return n, err
 }
 
 // UpdateCampaign records what an operator changed of a campaign: title, image, limit, window, terms and the load-test

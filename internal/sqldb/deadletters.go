@@ -51,14 +51,14 @@ func (db *DB) FailTries(ctx context.Context, claims []sluice.Claim, reason strin
 }
 
 func (t *tx) failTry(c *sluice.Claim, reason string) (state sluice.DeadLetterState, err error) {
-	now := sluice.MillisOf(t.w.db.cfg.Now())
+	now := sluice.MillisOf(t.db.cfg.Now())
 	var id, tries int64
 	err = t.row(t.locking(`SELECT id, state, tries FROM dead_letters WHERE ident = ?`), []any{c.ID[:]},
 		&id, &state, &tries)
 	switch {
 	case errors.Is(err, sluice.ErrNotFound):
 		state = stateTrying
-		if t.w.db.cfg.MaxTries <= 1 {
+		if t.db.cfg.MaxTries <= 1 {
 			state = sluice.DeadLetterKept
 		}
 		codes, err := json.Marshal(c.CouponCodes)
@@ -81,7 +81,7 @@ func (t *tx) failTry(c *sluice.Claim, reason string) (state sluice.DeadLetterSta
 	// A letter that was replayed has its tries anew.
 	tries++
 	state = stateTrying
-	if tries >= int64(t.w.db.cfg.MaxTries) {
+	if tries >= int64(t.db.cfg.MaxTries) {
 		state = sluice.DeadLetterKept
 	}
 	_, err = t.exec(`UPDATE dead_letters SET state = ?, tries = ?, fault = ?, last_ms = ? WHERE id = ?`,

@@ -60,7 +60,7 @@ func (db *DB) BeginAdjustment(
 // noneIsPending refuses while a decrease of the campaign is under way; with ops also while an adjustment is on its way
 // to the gates.
 func (t *tx) noneIsPending(campaign string, ops bool) error {
-	if !t.w.db.cfg.Remote {
+	if !t.db.cfg.Remote {
 		return nil
 	}
 	var n int64

@@ -1,8 +1,11 @@
 package sqldb
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 
 	"modernc.org/sqlite"
 	lib "modernc.org/sqlite/lib"
@@ -33,13 +36,19 @@ func storeFailed(err error) bool {
 // isUnique says whether err is a broken UNIQUE or PRIMARY KEY constraint.
 func isUnique(err error) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && (e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY)
+	if errors.As(err, &e) {
+		return e.Code() == lib.SQLITE_CONSTRAINT_UNIQUE || e.Code() == lib.SQLITE_CONSTRAINT_PRIMARYKEY
+	}
+	return myCode(err) == myDuplicate || myCode(err) == myDuplicateKeyName
 }
 
 // isBroken says whether err is a broken CHECK constraint.
 func isBroken(err error) bool {
 	var e *sqlite.Error
-	return errors.As(err, &e) && e.Code() == lib.SQLITE_CONSTRAINT_CHECK
+	if errors.As(err, &e) {
+		return e.Code() == lib.SQLITE_CONSTRAINT_CHECK
+	}
+	return myCode(err) == myCheckMaria || myCode(err) == myCheck
 }
 
 // translate turns a driver error met before the commit into ErrUnavailable: nothing was done.
@@ -53,4 +62,11 @@ func readFailed(err error, doing string) error {
 		return fmt.Errorf("sqldb: %s: %w", doing, err)
 	}
 	return translate(err, doing)
+}
+
+// isNetwork says whether err comes from the way to the server.
+func isNetwork(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -107,8 +108,16 @@ func drain(rows driver.Rows, each func(row []driver.Value) error) (err error) {
 // Values of the driver as what they stand for. A column that is NULL gives the zero value.
 
 func intOf(v driver.Value) int64 {
-	n, _ := v.(int64)
-	return n
+	switch n := v.(type) {
+	case int64:
+		return n
+	case uint64:
+		return int64(n)
+	case []byte: // a sum of MySQL is a decimal
+		i, _ := strconv.ParseInt(string(n), 10, 64)
+		return i
+	}
+	return 0
 }
 
 func textOf(v driver.Value) string {

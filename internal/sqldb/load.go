@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"fmt"
 
@@ -29,6 +30,7 @@ func (db *DB) Load(
 // snapshot is a reader's view of one campaign as of one moment between two transactions.
 type snapshot struct {
 	ctx      context.Context
+	texts    *texts // of MySQL
 	conn     driver.QueryerContext
 	campaign sluice.Campaign
 }
@@ -42,13 +44,13 @@ func (db *DB) snapshot(
 		return translate(err, "snapshot")
 	}
 	defer func() { _ = conn.Close() }()
-	if _, err := conn.ExecContext(ctx, `BEGIN`); err != nil {
+	if err := db.openSnapshot(ctx, conn); err != nil {
 		return translate(err, "snapshot")
 	}
 	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) }()
-	s := &snapshot{ctx: ctx}
+	s := &snapshot{ctx: ctx, texts: db.rdb.texts}
 	if e := db.pause(ctx, func() {
-		// The first read of a deferred transaction takes its snapshot.
+		// The first read of the transaction takes its snapshot.
 		row := conn.QueryRowContext(ctx, `SELECT `+campaignColumns+` FROM campaigns WHERE id = ?`, campaignID)
 		s.campaign, err = scanCampaign(row)
 		if err == nil && begin != nil {
@@ -70,6 +72,17 @@ func (db *DB) snapshot(
 	}); e != nil {
 		return translate(e, "snapshot")
 	}
+	return err
+}
+
+// openSnapshot begins a transaction all of whose reads see what the first one saw.
+func (db *DB) openSnapshot(ctx context.Context, conn *sql.Conn) error {
+	if db.dialect == dialectMySQL { // of the next transaction only
+		if _, err := conn.ExecContext(ctx, `SET TRANSACTION ISOLATION LEVEL REPEATABLE READ`); err != nil {
+			return err
+		}
+	}
+	_, err := conn.ExecContext(ctx, `BEGIN`)
 	return err
 }
 
@@ -126,6 +139,10 @@ func (s *snapshot) scan(query string, no int64, each func(row []driver.Value) er
 
 // query runs a query on the snapshot; the values of a row are valid only inside each.
 func (s *snapshot) query(query string, each func(row []driver.Value) error, args ...driver.Value) error {
+	if s.texts != nil {
+		st := s.texts.of(query)
+		query, args = st.text, arrange(st, args)
+	}
 	named := make([]driver.NamedValue, len(args))
 	for i, a := range args {
 		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}

@@ -76,14 +76,20 @@ type BatchStats struct {
 
 // DB is a ledger. It is safe for concurrent use.
 type DB struct {
-	cfg   Config
-	log   *slog.Logger
-	wdb   *sql.DB // one connection: the writer's
-	rdb   *sql.DB // the readers' pool
-	w     *writer
-	c     *checkpointer
-	lock  *dataLock
-	close sync.Once
+	cfg     Config
+	log     *slog.Logger
+	dialect dialect
+	rdb     *pool // the readers'
+	close   sync.Once
+	// Of SQLite:
+	wdb  *sql.DB // one connection: the writer's
+	w    *writer
+	c    *checkpointer
+	lock *dataLock
+	// Of MySQL:
+	crew   *crew
+	texts  texts // translated statements
+	places sync.Map
 
 	counting chan struct{} // held by whoever counts all rows of a campaign
 	permitMu sync.RWMutex
@@ -131,9 +137,11 @@ func (db *DB) start(ctx context.Context) (err error) {
 	if err := migrate(ctx, db.wdb); err != nil {
 		return fmt.Errorf("sqldb: migrate %s: %w", db.cfg.Path, err)
 	}
-	if db.rdb, err = sql.Open("sqlite", dsn(db.cfg, true)); err != nil {
+	rdb, err := sql.Open("sqlite", dsn(db.cfg, true))
+	if err != nil {
 		return fmt.Errorf("sqldb: open %s: %w", db.cfg.Path, err)
 	}
+	db.rdb = &pool{DB: rdb}
 	db.rdb.SetMaxOpenConns(db.cfg.Readers)
 	db.rdb.SetMaxIdleConns(db.cfg.Readers)
 	if db.w, err = startWriter(ctx, db); err != nil {
@@ -152,6 +160,9 @@ func (db *DB) start(ctx context.Context) (err error) {
 }
 
 func (db *DB) stop() (err error) {
+	if db.crew != nil {
+		return db.stopMySQL()
+	}
 	if db.c != nil {
 		db.c.stop()
 	}
@@ -191,6 +202,9 @@ func (db *DB) SetReadOnly(ctx context.Context, on bool) error {
 
 // tune runs a pragma on the writer's connection between two transactions.
 func (db *DB) tune(ctx context.Context, pragma string) error {
+	if db.crew != nil {
+		return sluice.NewFault(sluice.ErrInvalid, "UNSUPPORTED", "a ledger on a database server is tuned there")
+	}
 	var err error
 	if e := db.pause(ctx, func() { _, err = db.w.conn.ExecContext(context.Background(), pragma) }); e != nil {
 		return e

@@ -41,7 +41,7 @@ func (t *tx) take(campaign string, id sluice.ClaimID, units, limitUnits int64) {
 // epoch read under the campaign's lock, and the revision of the settings. Whatever epoch is read here, the transaction
 // is committed before it can change: rows that a later epoch is armed with contain this write's.
 func (t *tx) finish() error {
-	if t.w.db.cfg.Remote {
+	if t.db.cfg.Remote {
 		if err := t.keepPermitOps(); err != nil {
 			return err
 		}

@@ -146,7 +146,7 @@ func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
 		wrote, err := s.insert(c)
 		switch {
 		case poison(err):
-			s.t.w.db.log.Error("a claim cannot be written", "claim", c.ID.String(), "campaign", s.id, "err", err)
+			s.t.db.log.Error("a claim cannot be written", "claim", c.ID.String(), "campaign", s.id, "err", err)
 			return s.failAlone(c), nil
 		case err != nil:
 			return sluice.Outcome{}, err
@@ -168,7 +168,7 @@ func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
 	if used+q > s.limit {
 		why = sluice.ReasonLimitReached
 	} else if fits {
-		s.t.w.db.log.Error("a claim was neither written nor found", "claim", c.ID.String(), "campaign", s.id)
+		s.t.db.log.Error("a claim was neither written nor found", "claim", c.ID.String(), "campaign", s.id)
 		return s.failAlone(c), nil
 	}
 	return s.reject(c, why)

@@ -168,7 +168,7 @@ func (s *snapshot) ask(key sluice.UserKey, limit, no int64, over map[string]bool
 	lo, hi := claimRange(id)
 	const rows = `SELECT user_id, limit_units FROM %s WHERE claim_id BETWEEN ?1 AND ?2
 		AND CASE WHEN ?3 > 0 THEN campaign_no = ?3 ELSE limit_no = (SELECT limit_no FROM campaigns WHERE no = ?5) END`
-	return s.query(`SELECT user_id FROM (`+fmt.Sprintf(rows, "orders")+` UNION ALL `+fmt.Sprintf(rows, "coupons")+`)
+	return s.query(`SELECT user_id FROM (`+fmt.Sprintf(rows, "orders")+` UNION ALL `+fmt.Sprintf(rows, "coupons")+`) u
 		GROUP BY user_id HAVING SUM(limit_units) > ?4`, func(row []driver.Value) error {
 		over[textOf(row[0])] = true
 		return nil

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -96,7 +95,11 @@ func (db *DB) write(ctx context.Context, l lane, fn func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sqldb: %w: %w", sluice.ErrUnavailable, err)
 	}
-	o := &op{fn: fenced(ctx, fn), done: make(chan struct{})}
+	fn = fenced(ctx, fn)
+	if db.crew != nil {
+		return db.crew.write(ctx, l, fn)
+	}
+	o := &op{fn: fn, done: make(chan struct{})}
 	if err := db.w.add(l, o); err != nil {
 		return err
 	}
@@ -104,8 +107,12 @@ func (db *DB) write(ctx context.Context, l lane, fn func(*tx) error) error {
 	return o.err
 }
 
-// pause runs fn between two transactions: nothing is half committed while it runs. fn must be quick.
+// pause runs fn between two transactions of this process: nothing of them is half committed while it runs. fn must be
+// quick.
 func (db *DB) pause(ctx context.Context, fn func()) error {
+	if db.crew != nil {
+		return db.crew.pause(ctx, fn)
+	}
 	o := &op{pause: fn, done: make(chan struct{})}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("sqldb: %w: %w", sluice.ErrUnavailable, err)
@@ -136,6 +143,10 @@ func (w *writer) add(l lane, o *op) error {
 
 // Waiting says how many writes wait for the writer, at most Config.MaxWaiting.
 func (db *DB) Waiting() int {
+	if db.crew != nil {
+		urgent, claims, background := db.crew.queued()
+		return urgent + claims + background
+	}
 	db.w.mu.Lock()
 	defer db.w.mu.Unlock()
 	return db.w.waiting
@@ -159,6 +170,9 @@ func (w *writer) stop() {
 
 // Queued says how many writes wait in each lane: urgent ones, batches of claims, background work.
 func (db *DB) Queued() (urgent, claims, background int) {
+	if db.crew != nil {
+		return db.crew.queued()
+	}
 	db.w.mu.Lock()
 	defer db.w.mu.Unlock()
 	q := &db.w.queue
@@ -266,7 +280,11 @@ func (w *writer) transact(ops []*op) {
 		return
 	}
 	w.commits.Add(1)
-	w.tellPermit(work)
+	for _, o := range work {
+		if o.err == nil {
+			w.db.tellPermit(o.tx.permits)
+		}
+	}
 }
 
 // step runs one of the writer's own statements.
@@ -280,7 +298,7 @@ func (w *writer) step(s, text string) error {
 
 // exec runs a statement that has neither arguments nor rows.
 func (w *writer) exec(text string) error {
-	t := tx{ctx: context.Background(), w: w}
+	t := tx{ctx: context.Background(), db: w.db, w: w}
 	s, err := t.stmt(text)
 	if err == nil {
 		_, err = s.ExecContext(t.ctx)
@@ -293,15 +311,30 @@ func (w *writer) exec(text string) error {
 // next BEGIN says.
 func (w *writer) rollback() { _ = w.exec("ROLLBACK") }
 
-// tellPermit hands the permit what the commit means for it, in the order of the work.
-func (w *writer) tellPermit(work []*op) {
-	w.db.permitMu.RLock()
-	p := w.db.permit
-	w.db.permitMu.RUnlock()
-	for _, o := range work {
-		if o.err == nil && p != nil && len(o.tx.permits) > 0 {
-			p.Apply(o.tx.permits)
-		}
+// tellPermit hands the permit what a commit means for it.
+func (db *DB) tellPermit(ops []sluice.PermitOp) {
+	if len(ops) == 0 {
+		return
+	}
+	db.permitMu.RLock()
+	p := db.permit
+	db.permitMu.RUnlock()
+	if p != nil {
+		p.Apply(ops)
+	}
+}
+
+// tellDoubt tells the permit that a commit may have failed or not.
+func (db *DB) tellDoubt(campaigns []string) {
+	if len(campaigns) == 0 {
+		return
+	}
+	slices.Sort(campaigns)
+	db.permitMu.RLock()
+	p := db.permit
+	db.permitMu.RUnlock()
+	if p != nil {
+		p.Uncertain(slices.Compact(campaigns))
 	}
 }
 
@@ -313,7 +346,7 @@ func (w *writer) runOp(o *op, shared bool) error {
 			return translate(err, "savepoint")
 		}
 	}
-	o.tx = tx{ctx: context.Background(), w: w}
+	o.tx = tx{ctx: context.Background(), db: w.db, w: w}
 	o.err = call(func() error {
 		if err := o.fn(&o.tx); err != nil {
 			return err
@@ -360,22 +393,15 @@ func (w *writer) failAll(ops []*op, err error) {
 
 func (w *writer) uncertain(ops []*op, err error) {
 	w.db.log.Error("commit failed", "err", err, "ops", len(ops))
-	touched := map[string]bool{}
+	var touched []string
 	for _, o := range ops {
 		if o.err != nil {
 			continue
 		}
 		o.err = fmt.Errorf("sqldb: commit: %w: %w", sluice.ErrUncertain, err)
-		for _, c := range o.tx.touched {
-			touched[c] = true
-		}
+		touched = append(touched, o.tx.touched...)
 	}
-	w.db.permitMu.RLock()
-	p := w.db.permit
-	w.db.permitMu.RUnlock()
-	if p != nil && len(touched) > 0 {
-		p.Uncertain(slices.Sorted(maps.Keys(touched)))
-	}
+	w.db.tellDoubt(touched)
 }
 
 // maxTerms bounds the parsed terms that the writer keeps.
@@ -400,7 +426,9 @@ func (w *writer) termsOf(text string) (terms, error) {
 // tx is what a write works with. It is valid only inside the write's function.
 type tx struct {
 	ctx     context.Context
-	w       *writer
+	db      *DB
+	w       *writer   // of SQLite
+	conn    *sql.Conn // of MySQL
 	permits []sluice.PermitOp
 	touched []string // campaigns whose units may have changed
 	claims  int      // for the statistics
@@ -413,7 +441,7 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 	if s, ok := t.w.stmts[query]; ok {
 		return s, nil
 	}
-	s, err := t.w.conn.PrepareContext(t.ctx, query)
+	s, err := t.w.conn.PrepareContext(t.ctx, forSQLite(query))
 	if err != nil {
 		return nil, fmt.Errorf("sqldb: prepare %q: %w", query, err)
 	}
@@ -421,39 +449,48 @@ func (t *tx) stmt(query string) (*sql.Stmt, error) {
 	return s, nil
 }
 
-// exec runs a constant statement and says how many rows it changed.
+// exec runs a constant statement and says how many rows it changed, or found as they should be.
 func (t *tx) exec(query string, args ...any) (int64, error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.ExecContext(t.ctx, args...)
+	r, err := t.run(query, args...)
 	if err != nil {
 		return 0, err
 	}
 	return r.RowsAffected()
 }
 
-// insert runs a constant INSERT of one row and gives the number that the database gave it.
+// insert runs a constant statement and gives the number that the database dealt out for the first row of it.
 func (t *tx) insert(query string, args ...any) (int64, error) {
-	s, err := t.stmt(query)
-	if err != nil {
-		return 0, err
-	}
-	r, err := s.ExecContext(t.ctx, args...)
+	r, err := t.run(query, args...)
 	if err != nil {
 		return 0, err
 	}
 	return r.LastInsertId()
 }
 
-// row runs a constant query for one row; sql.ErrNoRows becomes ErrNotFound.
-func (t *tx) row(query string, args []any, into ...any) error {
+func (t *tx) run(query string, args ...any) (sql.Result, error) {
+	if t.w == nil {
+		s := t.db.texts.of(query)
+		return t.conn.ExecContext(t.ctx, s.text, arrange(s, args)...)
+	}
 	s, err := t.stmt(query)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	err = s.QueryRowContext(t.ctx, args...).Scan(into...)
+	return s.ExecContext(t.ctx, args...)
+}
+
+// row runs a constant query for one row; sql.ErrNoRows becomes ErrNotFound.
+func (t *tx) row(query string, args []any, into ...any) (err error) {
+	if t.w == nil {
+		s := t.db.texts.of(query)
+		err = t.conn.QueryRowContext(t.ctx, s.text, arrange(s, args)...).Scan(into...)
+	} else {
+		var s *sql.Stmt
+		if s, err = t.stmt(query); err != nil {
+			return err
+		}
+		err = s.QueryRowContext(t.ctx, args...).Scan(into...)
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		return sluice.ErrNotFound
 	}
@@ -462,12 +499,29 @@ func (t *tx) row(query string, args []any, into ...any) error {
 
 // rows runs a constant query.
 func (t *tx) rows(query string, args ...any) (*sql.Rows, error) {
+	if t.w == nil {
+		s := t.db.texts.of(query)
+		return t.conn.QueryContext(t.ctx, s.text, arrange(s, args)...)
+	}
 	s, err := t.stmt(query)
 	if err != nil {
 		return nil, err
 	}
 	return s.QueryContext(t.ctx, args...)
 }
+
+// pick gives the words for the transaction's database.
+func (t *tx) pick(p perDialect) string { return t.db.dialect.pick(p) }
+
+// oneRow is a query for one row as a scanner.
+type oneRow struct {
+	t     *tx
+	query string
+	args  []any
+}
+
+// Scan runs the query.
+func (r oneRow) Scan(into ...any) error { return r.t.row(r.query, r.args, into...) }
 
 // touch notes that the campaign's units are in doubt if the commit fails.
 func (t *tx) touch(campaign string) { t.touched = append(t.touched, campaign) }
