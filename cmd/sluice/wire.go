@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/memory"
 	"github.com/sluice-sale/sluice/internal/metrics"
 	"github.com/sluice-sale/sluice/internal/order"
+	"github.com/sluice-sale/sluice/internal/settle"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 	"github.com/sluice-sale/sluice/internal/upkeep"
 )
@@ -347,7 +348,8 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
 		OnAnswer: s.metrics.Answer,
 	}, api.PublicDeps{
-		Gate: p.gate, Claims: p.ledger, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
+		Gate: p.gate, Claims: settle.NewResults(settle.ResultsConfig{Log: s.log}, p.ledger, nil),
+		Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
 	})
 }
 

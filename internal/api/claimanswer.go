@@ -21,8 +21,8 @@ type claimAnswer struct {
 	CouponCode   string   `json:"coupon_code,omitempty" doc:"Coupons: the code, or the first of them"`
 	CouponCodes  []string `json:"coupon_codes,omitempty" doc:"Coupons, quantity above 1: all codes"`
 	Replayed     bool     `json:"replayed" doc:"This request id was answered before"`
-	RetryAfterMS int64    `json:"retry_after_ms" doc:"With BUSY and TOO_FREQUENT: when to try again, else 0"`
-	TypicalMS    int64    `json:"typical_ms" doc:"With QUEUED: how long it usually takes, else 0"`
+	RetryAfterMS int64    `json:"retry_after_ms" doc:"With BUSY and TOO_FREQUENT when to try, with QUEUED when to ask"`
+	TypicalMS    int64    `json:"typical_ms" doc:"With QUEUED: how long it takes at present, else 0"`
 	StartsInMS   int64    `json:"starts_in_ms,omitempty" doc:"With NOT_STARTED: how long until the opening"`
 	Reference    string   `json:"reference,omitempty" doc:"With BLOCKED: what support can look up"`
 	ServerTimeMS int64    `json:"server_time_ms" doc:"UTC milliseconds since 1970"`
@@ -47,7 +47,8 @@ func (c *call) decision(d sluice.Decision, now sluice.Millis) {
 	if c.lang != langEN {
 		h.SetCanonical(headerLanguage, []byte("zh-CN"))
 	}
-	c.out = appendDecision(c.out[:0], &d, unsafeString(c.paramBytes("id")), c.lang, now)
+	typical := c.typical(&d)
+	c.out = appendDecision(c.out[:0], &d, unsafeString(c.paramBytes("id")), c.lang, now, typical)
 	c.raw(status, typeJSON, c.out)
 }
 
@@ -72,8 +73,30 @@ func (c *call) decisionProblem(d sluice.Decision, status int) {
 	c.answerProblem(p)
 }
 
-// appendDecision appends a claimAnswer as JSON. It allocates nothing where out has room.
-func appendDecision(out []byte, d *sluice.Decision, campaign string, l lang, now sluice.Millis) []byte {
+// Bounds of when to ask again for a queued claim.
+const (
+	minAskAgain = 100  // ms
+	maxAskAgain = 2000 // ms
+)
+
+// typical gives how long a queued claim waits at present, in ms, and puts into d when to ask again; 0 for any other one.
+func (c *call) typical(d *sluice.Decision) int64 {
+	if d.Reason != sluice.ReasonQueued {
+		return 0
+	}
+	var typical int64
+	if c.p.cfg.Typical != nil {
+		typical = c.p.cfg.Typical().Milliseconds()
+	}
+	d.RetryAfterMS = min(max(typical, minAskAgain), maxAskAgain)
+	return typical
+}
+
+// appendDecision appends a claimAnswer as JSON; typical is of a queued claim, ms. It allocates nothing where out has
+// room.
+func appendDecision(
+	out []byte, d *sluice.Decision, campaign string, l lang, now sluice.Millis, typical int64,
+) []byte {
 	message := reasonText[d.Reason][l]
 	if d.State == sluice.ClaimReleased {
 		message = releasedText[l]
@@ -103,7 +126,7 @@ func appendDecision(out []byte, d *sluice.Decision, campaign string, l lang, now
 		out = append(out, `,"replayed":false,"retry_after_ms":`...)
 	}
 	out = strconv.AppendInt(out, d.RetryAfterMS, 10)
-	out = append(out, `,"typical_ms":0`...)
+	out = strconv.AppendInt(append(out, `,"typical_ms":`...), typical, 10)
 	if d.StartsInMS > 0 {
 		out = strconv.AppendInt(append(out, `,"starts_in_ms":`...), d.StartsInMS, 10)
 	}

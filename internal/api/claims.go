@@ -9,10 +9,13 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Claims looks recorded claims up in the ledger.
+// Claims tells what became of claims: their rows in the ledger, and what is on its way there.
 type Claims interface {
-	// ClaimRecord gives the claim of that id; ErrNotFound where there is none yet.
+	// ClaimRecord gives the claim of that id, queued while it has no outcome; ErrNotFound where there is none so far.
 	ClaimRecord(ctx context.Context, id sluice.ClaimID) (sluice.ClaimRecord, error)
+	// Await waits for the claim's outcome, for wait at most, and gives what ClaimRecord gives then. Many may wait at
+	// once. Where ctx ends before, its error comes back.
+	Await(ctx context.Context, id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error)
 	// UserClaims gives a user's claims on a campaign, the oldest first, in a bounded number.
 	UserClaims(ctx context.Context, user, campaign string) ([]sluice.ClaimRecord, error)
 }
@@ -48,8 +51,9 @@ func claimRoutes() []route {
 			method: "GET", path: "/v1/claims/{claim_id}", auth: authBuyer, lane: laneWait, handle: (*Public).result,
 			doc: opDoc{
 				summary: "The outcome of a claim", tag: "Claims", response: claimAnswer{},
-				detail: "To its owner only. 404 means that no claim came to be so far: send the same request id again.",
-				query:  []paramDoc{{"wait_ms", "integer", "How long to wait for the outcome", 0, maxWait.Milliseconds()}},
+				detail: "To its owner only. It answers as soon as there is an outcome, QUEUED where there is none within " +
+					"wait_ms. 404 means that no claim came to be so far: send the same request id again.",
+				query: []paramDoc{{"wait_ms", "integer", "How long to wait for the outcome", 0, maxWait.Milliseconds()}},
 			},
 		},
 		{
@@ -147,7 +151,7 @@ func (p *Public) result(c *call) {
 		c.problem(err)
 	default:
 		d := decisionOf(&record)
-		c.out = appendDecision(c.out[:0], &d, record.Campaign, c.lang, c.now())
+		c.out = appendDecision(c.out[:0], &d, record.Campaign, c.lang, c.now(), c.typical(&d))
 		c.raw(http.StatusOK, typeJSON, c.out)
 	}
 }
@@ -156,34 +160,22 @@ func noClaim() *Problem {
 	return newProblem(http.StatusNotFound, codeNotFound, "no such claim came to be so far, or it is not yours")
 }
 
-// Bounds of the waits between two looks at the ledger.
-const (
-	firstLook = 50 * time.Millisecond
-	laterLook = 500 * time.Millisecond
-)
-
-// await looks at the ledger until the claim has an outcome, wait is over or the listener stops.
+// await waits until the claim has an outcome, wait is over or the listener stops; in the end it tells what is known.
 func (p *Public) await(id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error) {
 	ctx, cancel := context.WithTimeout(p.base, wait+p.cfg.RequestTimeout)
 	defer cancel()
-	over := time.NewTimer(wait)
-	defer over.Stop()
-	for pause := firstLook; ; pause = min(2*pause, laterLook) {
-		record, err := p.deps.Claims.ClaimRecord(ctx, id)
-		pending := errors.Is(err, sluice.ErrNotFound) || err == nil && record.State == sluice.ClaimQueued
-		if !pending || wait == 0 {
-			return record, err
-		}
-		again := time.NewTimer(pause)
-		select {
-		case <-again.C:
-		case <-over.C:
-			wait = 0
-		case <-p.draining:
-			wait = 0
-		}
-		again.Stop()
+	if wait <= 0 {
+		return p.deps.Claims.ClaimRecord(ctx, id)
 	}
+	waiting, enough := context.WithTimeout(p.waits, wait+p.cfg.RequestTimeout)
+	defer enough()
+	record, err := p.deps.Claims.Await(waiting, id, wait)
+	if err != nil && waiting.Err() != nil {
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.RequestTimeout)
+		defer cancel()
+		return p.deps.Claims.ClaimRecord(last, id)
+	}
+	return record, err
 }
 
 // ownClaims answers the caller's claims on one campaign.
@@ -220,7 +212,7 @@ func (p *Public) ownClaims(c *call) {
 			out = append(out, ',')
 		}
 		d := decisionOf(&found[i])
-		out = appendDecision(out, &d, found[i].Campaign, c.lang, c.now())
+		out = appendDecision(out, &d, found[i].Campaign, c.lang, c.now(), c.typical(&d))
 	}
 	c.out = append(out, `]}`...)
 	c.raw(http.StatusOK, typeJSON, c.out)

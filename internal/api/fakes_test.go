@@ -64,6 +64,7 @@ type fakeClaims struct {
 	mu   sync.Mutex
 	all  map[sluice.ClaimID]sluice.ClaimRecord
 	fail error
+	news chan struct{} // closed and replaced by put
 }
 
 func (f *fakeClaims) ClaimRecord(_ context.Context, id sluice.ClaimID) (sluice.ClaimRecord, error) {
@@ -74,6 +75,29 @@ func (f *fakeClaims) ClaimRecord(_ context.Context, id sluice.ClaimID) (sluice.C
 		return r, fmt.Errorf("claim: %w", sluice.ErrNotFound)
 	}
 	return r, f.fail
+}
+
+func (f *fakeClaims) Await(ctx context.Context, id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error) {
+	over := time.After(wait)
+	for {
+		f.mu.Lock()
+		if f.news == nil {
+			f.news = make(chan struct{})
+		}
+		news := f.news
+		f.mu.Unlock()
+		r, err := f.ClaimRecord(ctx, id)
+		if err == nil && r.State != sluice.ClaimQueued {
+			return r, nil
+		}
+		select {
+		case <-news:
+		case <-over:
+			return r, err
+		case <-ctx.Done():
+			return r, ctx.Err()
+		}
+	}
 }
 
 func (f *fakeClaims) UserClaims(_ context.Context, user, campaign string) (all []sluice.ClaimRecord, err error) {
@@ -94,6 +118,10 @@ func (f *fakeClaims) put(r sluice.ClaimRecord) {
 		f.all = map[sluice.ClaimID]sluice.ClaimRecord{}
 	}
 	f.all[r.ID] = r
+	if f.news != nil {
+		close(f.news)
+		f.news = nil
+	}
 }
 
 // fakeKeys knows keys by their text; the id is the text too.

@@ -59,6 +59,7 @@ type PublicConfig struct {
 	ClaimTimeout, RequestTimeout           time.Duration
 	OnClaim                                func(r sluice.Reason, took time.Duration) // may be nil; must not block
 	OnAnswer                               func(status int)                          // may be nil; must not block
+	Typical                                func() time.Duration                      // what a queued claim waits for; may be nil
 }
 
 // PublicDeps are what the public listener stands on. A nil one means that its routes answer 503.
@@ -94,6 +95,8 @@ type Public struct {
 
 	base     context.Context // ends when a graceful stop is over
 	stop     context.CancelFunc
+	waits    context.Context // ends when a graceful stop begins: nobody waits for outcomes then
+	noWaits  context.CancelFunc
 	draining chan struct{} // closed when a graceful stop begins
 	drain    sync.Once     // closes draining
 }
@@ -104,6 +107,7 @@ func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 	p := &Public{cfg: cfg, deps: deps, ids: newIDMaker(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now),
 		draining: make(chan struct{})}
 	p.base, p.stop = context.WithCancel(context.Background())
+	p.waits, p.noWaits = context.WithCancel(p.base)
 	p.maxLane = [numLanes]int64{
 		laneRest: int64(cfg.MaxRest), laneClaim: int64(cfg.MaxClaims), laneWait: int64(cfg.MaxWaits),
 		laneList: int64(cfg.MaxLists),
@@ -213,7 +217,7 @@ func (p *Public) Serve(ln net.Listener) error {
 // Shutdown stops accepting, lets running requests finish, and returns when they have or ctx is done; what still runs
 // then is told so by its context. It is idempotent.
 func (p *Public) Shutdown(ctx context.Context) error {
-	p.drain.Do(func() { close(p.draining) })
+	p.drain.Do(func() { close(p.draining); p.noWaits() })
 	err := p.server.ShutdownWithContext(ctx)
 	if ln := p.listener.Load(); ln != nil {
 		_ = (*ln).Close() // the server closes only what it has begun to serve
