@@ -24,6 +24,7 @@ var (
 // knows everyone; a simulation puts the real parts together. Parts of a package's own folder are always allowed.
 var inside = map[string][]string{
 	"internal/sim": {"internal/"},
+	"test/chaos":   {"internal/servers", "test/e2e"},
 	"test/e2e":     {"client", "internal/"},
 	"bench":        {"internal/"},
 }

@@ -24,8 +24,14 @@ type FaultProxy struct {
 // Proxy starts a proxy, in this process, before an address.
 func Proxy(t testing.TB, upstream string) *FaultProxy {
 	t.Helper()
+	return proxyAt(t, local(freePort(t)), upstream)
+}
+
+// proxyAt starts a proxy on an address that was chosen before.
+func proxyAt(t testing.TB, listen, upstream string) *FaultProxy {
+	t.Helper()
 	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(nil), zerolog.Nop())
-	p := toxiproxy.NewProxy(api, "proxy", local(freePort(t)), upstream)
+	p := toxiproxy.NewProxy(api, "proxy", listen, upstream)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}

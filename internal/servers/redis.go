@@ -36,6 +36,7 @@ type redisConfig struct {
 	tls      bool
 	sentinel bool
 	dir      string
+	proxied  bool
 }
 
 // RedisOption changes how a Redis is started. Without any it keeps an append-only file that is synced every second.

@@ -213,3 +213,26 @@ func ask(addr, text string) (string, error) {
 	n, err := conn.Read(buf)
 	return string(buf[:n]), err
 }
+
+// A client of a proxied cluster goes through the proxies: what they lose, it does not hear.
+func TestProxiedCluster(t *testing.T) {
+	c := servers.RedisCluster(t, servers.Proxied())
+	m := c.MasterOf("key")
+	_, port, err := net.SplitHostPort(c.ProxyOf(m).Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := c.Masters()[0]
+	if other == m {
+		other = c.Masters()[1]
+	}
+	if moved := other.Do("GET", "key"); !strings.Contains(moved, "127.0.0.1:"+port) {
+		t.Errorf("a client is sent to %q, the proxy is on %s", moved, port)
+	}
+	c.ProxyOf(m).Cut()
+	if _, err := net.Dial("tcp", c.ProxyOf(m).Addr); err == nil {
+		t.Error("a proxy that is cut takes a connection")
+	}
+	c.ProxyOf(m).Restore()
+	c.WaitInStep()
+}

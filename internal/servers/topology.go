@@ -22,20 +22,41 @@ const (
 type RedisClusterServers struct {
 	Nodes []*RedisServer
 
-	t testing.TB
+	t       testing.TB
+	proxies map[*RedisServer]*FaultProxy // empty unless Proxied
 }
+
+// Proxied puts a proxy before every member of a cluster, and lets the members announce it: clients and replicas go
+// through it, the members' own talk does not. A member whose proxy is cut is out of reach and is not failed over.
+func Proxied() RedisOption { return func(c *redisConfig) { c.proxied = true } }
+
+// ProxyOf gives the proxy through which clients reach a member.
+func (c *RedisClusterServers) ProxyOf(n *RedisServer) *FaultProxy { return c.proxies[n] }
 
 // RedisCluster starts a cluster of the test's own, and returns when every slot is served and every replica is in step.
 func RedisCluster(t testing.TB, options ...RedisOption) *RedisClusterServers {
 	t.Helper()
-	c := &RedisClusterServers{t: t}
+	c := &RedisClusterServers{t: t, proxies: map[*RedisServer]*FaultProxy{}}
 	addrs := []string{}
+	var asked redisConfig
+	for _, o := range options {
+		o(&asked)
+	}
 	for range clusterNodes {
-		n := newRedis(t, append([]RedisOption{
+		own := append([]RedisOption{
 			With("cluster-enabled", "yes"), With("cluster-config-file", "nodes.conf"), With("cluster-node-timeout", "2000"),
 			With("cluster-port", strconv.Itoa(freePort(t))), With("repl-diskless-sync-delay", "0"),
 			With("appendonly", "yes"), With("save", `""`),
-		}, options...)...)
+		}, options...)
+		announced := 0
+		if asked.proxied {
+			announced = freePort(t)
+			own = append(own, With("cluster-announce-port", strconv.Itoa(announced)))
+		}
+		n := newRedis(t, own...)
+		if asked.proxied {
+			c.proxies[n] = proxyAt(t, local(announced), n.Addr)
+		}
 		n.Start()
 		c.Nodes, addrs = append(c.Nodes, n), append(addrs, n.Addr)
 	}
@@ -47,11 +68,19 @@ func RedisCluster(t testing.TB, options ...RedisOption) *RedisClusterServers {
 	return c
 }
 
+// announced is the address that a member tells others.
+func (c *RedisClusterServers) announced(n *RedisServer) string {
+	if p := c.proxies[n]; p != nil {
+		return p.Addr
+	}
+	return n.Addr
+}
+
 // URL names every node.
 func (c *RedisClusterServers) URL() string {
 	var hosts []string
 	for _, n := range c.Nodes {
-		hosts = append(hosts, n.Addr)
+		hosts = append(hosts, c.announced(n))
 	}
 	return redisURL(c.Nodes[0].cfg, strings.Join(hosts, ","), "?mode=cluster")
 }
@@ -115,7 +144,7 @@ func (c *RedisClusterServers) MasterOf(key string) *RedisServer {
 			}
 			addr, _, _ := strings.Cut(f[1], "@")
 			for _, node := range c.Nodes {
-				if node.Addr == addr {
+				if c.announced(node) == addr {
 					return node
 				}
 			}

@@ -1,0 +1,52 @@
+package chaos
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+// The signals that stop a process and let it go on.
+const (
+	stopSignal = syscall.SIGSTOP
+	goSignal   = syscall.SIGCONT
+)
+
+// diskSize is that of the small file system of the full-disk cell: MariaDB's files and some.
+const diskSize = "size=700m"
+
+// SmallDisk mounts a file system of its own for MariaDB. It needs the right to mount.
+func SmallDisk(tb testing.TB) string {
+	tb.Helper()
+	dir := tb.TempDir()
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, diskSize); err != nil {
+		tb.Fatalf("a file system for the full-disk cell: %v (it needs the right to mount)", err)
+	}
+	tb.Cleanup(func() {
+		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
+			tb.Error(err)
+		}
+	})
+	return dir
+}
+
+// fillDisk leaves MariaDB no room to grow, and then gives it back.
+func fillDisk(tb testing.TB, f *Fleet, during func()) {
+	filler := filepath.Join(filepath.Dir(f.Maria.Dir), filepath.Base(f.Maria.Dir), "filler")
+	file, err := os.Create(filler)
+	if err != nil {
+		tb.Error(err)
+		return
+	}
+	chunk := make([]byte, 1<<20)
+	for err == nil {
+		_, err = file.Write(chunk)
+	}
+	_ = file.Close() // it is full, which was the point
+	during()
+	pass(faultFor)
+	if err := os.Remove(filler); err != nil {
+		tb.Error(err)
+	}
+}
