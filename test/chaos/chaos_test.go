@@ -48,8 +48,8 @@ func TestMatrix(t *testing.T) {
 	text := chaos.Table(results)
 	fmt.Print(text)
 	if *table != "" {
-		head := fmt.Sprintf("# What clients see while a part is broken\n\nWritten by `make chaos`: %d buyers, %d units, three "+
-			"nodes, all parts on one machine of two cores.\n\n", size.Buyers, size.Stock)
+		head := fmt.Sprintf("# What clients see while a part is broken\n\nWritten by `make chaos`: %d buyers, %d units, "+
+			"three nodes, all parts on one machine of two cores.\n\n", size.Buyers, size.Stock)
 		if err := os.WriteFile(*table, []byte(head+text), 0o644); err != nil {
 			t.Fatal(err)
 		}

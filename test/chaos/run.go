@@ -58,7 +58,7 @@ func Run(t *testing.T, cell Cell, size Size, seed uint64) (r Result) {
 	late.Run(ctx, 0, nil)
 	more, _, _, _ := late.Counts()
 	if got := r.Confirmed + more; got != size.Stock {
-		t.Errorf("%d units were confirmed to somebody, the stock is %d: %d early, %d late", got, size.Stock, r.Confirmed, more)
+		t.Errorf("%d units were confirmed, %d of them late; the stock is %d", got, more, size.Stock)
 	}
 	f.Audit(t, campaign, int64(size.Stock), crowd, late)
 	f.Replays(t, crowd, rand.New(rand.NewPCG(seed, 2)), 50)
@@ -81,8 +81,8 @@ func Run(t *testing.T, cell Cell, size Size, seed uint64) (r Result) {
 // Table writes results as a table of the documentation.
 func Table(all []Result) string {
 	var b strings.Builder
-	b.WriteString("| Part | Broken by | All promises | Clients were told meanwhile | Longest wait for the next promise | " +
-		"Queued to outcome: median, p99, longest | Promised, then rejected |\n|---|---|---|---|---|---|---|\n")
+	b.WriteString("| Part | Broken by | All promises | Clients were told meanwhile | " +
+		"Longest wait for the next promise | Queued to outcome: median, p99, longest | Promised, then rejected |\n|---|---|---|---|---|---|---|\n")
 	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
 	for _, r := range all {
 		held := "held"
