@@ -1,6 +1,7 @@
 # make run    build and start the demo
 # make test   everything: format, vet, lint, house rules, unit, conformance, race, end to end
 # make check  the inner loop, about two minutes
+# make chaos  every part broken in every way in the middle of a sale at full size, into docs/chaos.md; half an hour
 # make bench  micro-benchmarks, then the promised figures beside their baselines, into bench/history.jsonl
 # make golden rewrite the golden files from what the code gives now
 # make servers installs the real servers that tests start, where they are missing (Debian, Ubuntu)
@@ -21,9 +22,9 @@ RUN_ARGS    ?=
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
 # Lazy on purpose: only the targets that need a list pay for it.
-UNIT   = $(shell $(GO) list ./... | grep -v /test/e2e)
+UNIT   = $(shell $(GO) list ./... | grep -v /test/)
 # What the race detector looks at; of the simulation's seeds it gets few, since it makes the store about ten times slower.
-RACED  = $(shell $(GO) list ./... | grep -v -e /test/e2e -e /internal/sim$$)
+RACED  = $(shell $(GO) list ./... | grep -v -e /test/ -e /internal/sim$$ -e /internal/model$$)
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help
@@ -103,6 +104,16 @@ race: servers
 e2e: servers
 	@if [ -d test/e2e ]; then $(GO) test -count=1 -v -timeout 15m ./test/e2e/...; fi
 
+# Eight cells of the chaos matrix; the seed is printed.
+CHAOS_ARGS ?=
+.PHONY: chaos-some
+chaos-some:
+	$(GO) test -count=1 -v -timeout 20m ./test/chaos $(CHAOS_ARGS)
+
+.PHONY: chaos
+chaos: servers
+	$(GO) test -count=1 -v -timeout 90m ./test/chaos -full -table $(CURDIR)/docs/chaos.md $(CHAOS_ARGS)
+
 .PHONY: check
 check: fmt vet lint unit
 
@@ -111,6 +122,7 @@ test: deps servers tidy fmt vet lint arrows
 	$(GO) test -count=1 -v -timeout 15m $(UNIT)
 	$(MAKE) --no-print-directory race
 	$(MAKE) --no-print-directory e2e
+	$(MAKE) --no-print-directory chaos-some
 
 .PHONY: bench
 bench: build

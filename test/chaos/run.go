@@ -82,7 +82,8 @@ func Run(t *testing.T, cell Cell, size Size, seed uint64) (r Result) {
 func Table(all []Result) string {
 	var b strings.Builder
 	b.WriteString("| Part | Broken by | All promises | Clients were told meanwhile | " +
-		"Longest wait for the next promise | Queued to outcome: median, p99, longest | Promised, then rejected |\n|---|---|---|---|---|---|---|\n")
+		"Longest wait for the next promise | Queued to outcome: median, p99, longest | " +
+		"Promised, then rejected |\n|---|---|---|---|---|---|---|\n")
 	ms := func(d time.Duration) string { return d.Round(time.Millisecond).String() }
 	for _, r := range all {
 		held := "held"
