@@ -23,7 +23,7 @@ var meanings = map[string]string{
 	"settlers":      "Settling transactions that this node has under way at once.",
 	"redis.prefix": "What every key in Redis and every name in RabbitMQ begins with: installations that share one " +
 		"differ in it.",
-	"redis.ca":                 "PEM file with the certificates that rediss:// is believed by; empty: those of the system.",
+	"redis.ca":                 "PEM file with the certificates that rediss:// is believed by; empty: the system's.",
 	"redis.dial_timeout":       "How long a connection to Redis may take to come about.",
 	"redis.timeout":            "How long Redis may take to answer; then the outcome of a call is unknown.",
 	"redis.breaker_failures":   "Calls that fail one after the other before the breaker opens.",
@@ -34,7 +34,7 @@ var meanings = map[string]string{
 	"mysql.dial_timeout":       "How long a connection to MySQL may take to come about.",
 	"mysql.timeout":            "How long one statement may take.",
 	"mysql.lifetime":           "How long a connection is used before another one takes its place.",
-	"rabbitmq.ca":              "PEM file with the certificates that amqps:// is believed by; empty: those of the system.",
+	"rabbitmq.ca":              "PEM file with the certificates that amqps:// is believed by; empty: the system's.",
 	"rabbitmq.replicas":        "Replicas of a new quorum queue; 0: what the broker itself chooses.",
 	"rabbitmq.dial_timeout":    "How long a connection to RabbitMQ may take to come about.",
 	"rabbitmq.confirm_timeout": "How long RabbitMQ may take to confirm a message before it is published again.",
@@ -42,7 +42,7 @@ var meanings = map[string]string{
 	"login_url":                "Where the sale page sends a buyer who has no token.",
 	"pay_url":                  "Where the sale page sends a buyer to pay.",
 	"api.decision_status":      "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
-	"cors.origins":             "Origins whose pages may call the public listener, such as https://shop.example; * for all.",
+	"cors.origins":             "Origins whose pages may call the public listener, as https://shop.example; * for all.",
 	"admin.key": "The operator's key (role admin). Several at once, for rotation. Unset: made and kept in the data " +
 		"folder.",
 	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. Refused " +
