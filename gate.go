@@ -161,6 +161,7 @@ type Node struct {
 	StartedAt Millis
 	SeenAt    Millis
 	Settings  int64            // the settings that are in force on it: see Settings
+	Control   int64            // the switches that were set while the ledger was away and are in force on it
 	Flushed   map[string]int64 // by campaign: no claim that it answered QUEUED in an epoch before this one is open
 	SkewMS    int64            // its clock less the ledger's
 	AgeMS     int64            // since its last heartbeat, by the ledger's clock

@@ -1,0 +1,236 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// SwitchesConfig joins the two places that keep switches. Ledger and Node are required.
+type SwitchesConfig struct {
+	Ledger  SwitchLedger
+	Control Control // nil without a Redis
+	Node    string
+	Log     *slog.Logger // default: discard
+	// Apply puts all settings in force here; it calls Switches.
+	Apply func(ctx context.Context) error
+}
+
+// Switches keeps the switches in the ledger, and in Redis while the ledger is away. What is set in Redis lies over
+// what the ledger has, unless that is later, and is recorded in the ledger, with its audit row, when that is back.
+type Switches struct {
+	cfg   SwitchesConfig
+	log   *slog.Logger
+	fleet *Fleet // set by New of the fleet, before anything runs
+
+	mu    sync.Mutex
+	known bool                   // base was read
+	base  []sluice.SwitchSetting // as the ledger had it when it was read last
+	over  []PendingSwitch        // as Redis had it
+}
+
+// NewSwitches makes it.
+func NewSwitches(cfg SwitchesConfig) *Switches {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Switches{cfg: cfg, log: cfg.Log}
+}
+
+// Switches gives every switch that is set. While the ledger is away it is what was known of it, under what Redis has.
+func (s *Switches) Switches(ctx context.Context) ([]sluice.SwitchSetting, error) {
+	ask, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	err := error(sluice.ErrUnavailable)
+	var base []sluice.SwitchSetting
+	if s.fleet == nil || s.fleet.ledgerUp.Load() {
+		base, err = s.cfg.Ledger.Switches(ask)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil && !s.known {
+		return nil, err
+	}
+	if err == nil {
+		s.base, s.known = base, true
+	}
+	return s.joined(), nil
+}
+
+// joined lays what is pending over what the ledger has. The caller holds mu.
+func (s *Switches) joined() []sluice.SwitchSetting {
+	all := slices.Clone(s.base)
+	for _, p := range s.over {
+		i := slices.IndexFunc(all, func(x sluice.SwitchSetting) bool { return same(x, p.Setting) })
+		switch {
+		case i < 0 && p.Setting.Set:
+			all = append(all, p.Setting)
+		case i >= 0 && all[i].At >= p.Setting.At: // the ledger's is later, or the same one
+		case i >= 0 && p.Setting.Set:
+			all[i] = p.Setting
+		case i >= 0:
+			all = slices.Delete(all, i, i+1)
+		}
+	}
+	return all
+}
+
+func same(a, b sluice.SwitchSetting) bool { return a.Name == b.Name && a.Campaign == b.Campaign }
+
+// SetSwitch records a setting: in the ledger, or in Redis where the ledger is away. ErrUnavailable: both are, and
+// nothing is changed.
+func (s *Switches) SetSwitch(
+	ctx context.Context, x sluice.SwitchSetting, a sluice.Actor,
+) (before sluice.SwitchSetting, err error) {
+	s.mu.Lock()
+	before = sluice.SwitchSetting{Name: x.Name, Campaign: x.Campaign}
+	for _, old := range s.joined() {
+		if same(old, x) {
+			before = old
+		}
+	}
+	s.mu.Unlock()
+	err = sluice.ErrUnavailable
+	if s.fleet == nil || s.fleet.ledgerUp.Load() || s.cfg.Control == nil {
+		before, err = s.setInLedger(ctx, x, a, before)
+	}
+	away := errors.Is(err, sluice.ErrUnavailable) || errors.Is(err, sluice.ErrUncertain)
+	switch {
+	case err == nil:
+		s.forget(ctx, x)
+		return before, nil
+	case !away || s.cfg.Control == nil:
+		return before, err
+	}
+	p := PendingSwitch{Setting: x, Actor: a}
+	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if _, e := s.cfg.Control.Keep(ask, p); e != nil {
+		s.log.Error("a switch could be recorded in neither store", "switch", x.Name, "ledger", err, "redis", e)
+		return before, err
+	}
+	s.log.Warn("a switch is kept in Redis until the ledger is back", "switch", x.Name, "campaign", x.Campaign, "err", err)
+	s.mu.Lock()
+	s.lay(p)
+	s.mu.Unlock()
+	return before, nil
+}
+
+// setInLedger bounds the attempt, so that there is time left for Redis.
+func (s *Switches) setInLedger(
+	ctx context.Context, x sluice.SwitchSetting, a sluice.Actor, known sluice.SwitchSetting,
+) (sluice.SwitchSetting, error) {
+	if s.cfg.Control != nil {
+		bounded, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		ctx = bounded
+	}
+	before, err := s.cfg.Ledger.SetSwitch(ctx, x, a)
+	switch {
+	case err == nil:
+		return before, nil
+	case ctx.Err() != nil: // too slow is away
+		err = errors.Join(sluice.ErrUncertain, err)
+	}
+	if s.fleet != nil && (errors.Is(err, sluice.ErrUnavailable) || errors.Is(err, sluice.ErrUncertain)) {
+		s.fleet.up(&s.fleet.ledgerUp, theLedger, err) // so that nobody waits for it once more
+	}
+	return known, err
+}
+
+// lay adds a pending switch to what is known of them. The caller holds mu.
+func (s *Switches) lay(p PendingSwitch) {
+	s.over = append(slices.DeleteFunc(s.over, func(o PendingSwitch) bool { return same(o.Setting, p.Setting) }), p)
+}
+
+// forget takes back what is pending of a switch that the ledger has in a later setting.
+func (s *Switches) forget(ctx context.Context, x sluice.SwitchSetting) {
+	s.mu.Lock()
+	i := slices.IndexFunc(s.over, func(o PendingSwitch) bool { return same(o.Setting, x) })
+	var p PendingSwitch
+	if i >= 0 {
+		p = s.over[i]
+		s.over = slices.Delete(s.over, i, i+1)
+	}
+	s.mu.Unlock()
+	if i < 0 || s.cfg.Control == nil {
+		return
+	}
+	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
+	defer cancel()
+	if err := s.cfg.Control.Drop(ask, p); err != nil {
+		s.log.Warn("a switch that was pending in Redis could not be taken back there", "switch", x.Name, "err", err)
+	}
+}
+
+// overlay takes over what Redis has. Entries that are gone from there stay until the ledger has been read again:
+// whoever took them out has recorded them in it.
+func (s *Switches) overlay(all []PendingSwitch) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.joined()
+	s.over = all
+	if s.fleet != nil && !s.fleet.ledgerUp.Load() {
+		s.base = old
+	}
+}
+
+func (s *Switches) apply(ctx context.Context) error {
+	if s.cfg.Apply == nil {
+		return nil
+	}
+	return s.cfg.Apply(ctx)
+}
+
+func (s *Switches) pending() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.over)
+}
+
+// record writes what is pending into the ledger. One node does it: a second row in the audit log would be a second
+// act.
+func (s *Switches) record(ctx context.Context) {
+	s.mu.Lock()
+	over := slices.Clone(s.over)
+	s.mu.Unlock()
+	if len(over) == 0 || s.cfg.Control == nil {
+		return
+	}
+	ask, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	if _, leads, err := s.cfg.Ledger.Lead(ask, pendingJob, s.cfg.Node, pendingTerm); err != nil || !leads {
+		return
+	}
+	// Read again under the lead: another node may have recorded some.
+	over, _, err := s.cfg.Control.Pending(ask)
+	if err != nil {
+		return
+	}
+	has, err := s.cfg.Ledger.Switches(ask)
+	if err != nil {
+		return
+	}
+	for _, p := range over {
+		i := slices.IndexFunc(has, func(x sluice.SwitchSetting) bool { return same(x, p.Setting) })
+		// One that is cleared and not set in the ledger either needs no row.
+		if i < 0 && p.Setting.Set || i >= 0 && has[i].At < p.Setting.At {
+			if _, err := s.cfg.Ledger.SetSwitch(ask, p.Setting, p.Actor); err != nil {
+				s.log.Warn("a pending switch is not in the ledger yet", "switch", p.Setting.Name, "err", err)
+				return
+			}
+			s.log.Info("a switch that was set while the ledger was away is recorded", "switch", p.Setting.Name,
+				"campaign", p.Setting.Campaign, "by", p.Actor.Name)
+		}
+		if err := s.cfg.Control.Drop(ask, p); err != nil {
+			return
+		}
+		s.mu.Lock()
+		s.over = slices.DeleteFunc(s.over, func(o PendingSwitch) bool { return o == p })
+		s.mu.Unlock()
+	}
+}
