@@ -79,7 +79,7 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 	before := c
 	c.Stock.Total += a.Applied
 	c.Revision++
-	a.Total, a.Revision, c.UpdatedAt = c.Stock.Total, c.Revision, a.At
+	a.Total, a.Revision, a.Epoch, c.UpdatedAt = c.Stock.Total, c.Revision, c.Epoch, a.At
 	n, err := t.exec(`UPDATE campaigns SET total = total + ?, revision = revision + 1, updated_ms = ?
 		WHERE no = ? AND held + sold <= total + ?`, a.Applied, a.At, c.No, a.Applied)
 	if err != nil {

@@ -28,6 +28,11 @@ type eventRow struct {
 // order.
 func (db *DB) Events(ctx context.Context, after sluice.EventID, limit int) ([]sluice.Event, error) {
 	limit = min(max(limit, 1), maxEvents)
+	if db.dialect == dialectMySQL {
+		if err := db.placeEvents(ctx, limit); err != nil {
+			return nil, readFailed(err, "events")
+		}
+	}
 	rows, err := db.eventRows(ctx, after, limit)
 	if err != nil {
 		return nil, readFailed(err, "events")

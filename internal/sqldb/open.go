@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pressly/goose/v3"
@@ -87,9 +88,11 @@ type DB struct {
 	c    *checkpointer
 	lock *dataLock
 	// Of MySQL:
-	crew   *crew
-	texts  texts // translated statements
-	places sync.Map
+	crew        *crew
+	texts       texts    // translated statements
+	places      sync.Map // id of a campaign -> place
+	parsed      sync.Map // campaigns.terms -> terms
+	parsedCount atomic.Int64
 
 	counting chan struct{} // held by whoever counts all rows of a campaign
 	permitMu sync.RWMutex

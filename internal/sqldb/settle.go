@@ -30,8 +30,31 @@ func (db *DB) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outco
 	if len(claims) == 0 {
 		return nil, nil
 	}
+	return db.settle(ctx, claims, false)
+}
+
+// Admit decides on claims that no permit has admitted, as Settle does but for this: a claim that does not fit is refused
+// without a row, ReasonLimitReached or ReasonSoldOut with ClaimNone, and the permit hears nothing of it. Where permits
+// are in other processes, they are told to take what was confirmed.
+func (db *DB) Admit(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
+	if len(claims) > MaxSettle {
+		return nil, sluice.NewFault(sluice.ErrInvalid, "BATCH_TOO_LARGE", fmt.Sprintf("%d claims in one batch", len(claims)))
+	}
+	if len(claims) == 0 {
+		return nil, nil
+	}
+	return db.settle(ctx, claims, true)
+}
+
+func (db *DB) settle(ctx context.Context, claims []sluice.Claim, refuse bool) ([]sluice.Outcome, error) {
 	out := make([]sluice.Outcome, len(claims))
-	if err := db.write(ctx, laneClaims, func(t *tx) error { return t.settle(claims, out) }); err != nil {
+	var err error
+	if db.dialect == dialectMySQL {
+		err = db.settleMany(ctx, claims, out, refuse)
+	} else {
+		err = db.write(ctx, laneClaims, func(t *tx) error { return t.settle(claims, out, refuse) })
+	}
+	if err != nil {
 		return nil, fmt.Errorf("sqldb: settle %d claims of %s: %w", len(claims), claims[0].Campaign, err)
 	}
 	return out, nil
@@ -39,9 +62,10 @@ func (db *DB) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outco
 
 // settlement is a batch's claims of one campaign on their way to the ledger.
 type settlement struct {
-	t     *tx
-	hot   *hotConn
-	clock sluice.PaymentClock
+	t      *tx
+	refuse bool // what does not fit leaves no row
+	hot    *hotConn
+	clock  sluice.PaymentClock
 
 	id      string
 	no      int64
@@ -59,14 +83,14 @@ type settlement struct {
 	at                sluice.Millis
 }
 
-func (t *tx) settle(claims []sluice.Claim, out []sluice.Outcome) error {
+func (t *tx) settle(claims []sluice.Claim, out []sluice.Outcome, refuse bool) error {
 	clock, err := t.paymentClock()
 	if err != nil {
 		return err
 	}
 	t.claims = len(claims)
 	for _, indexes := range groupClaims(claims) {
-		s := &settlement{t: t, clock: clock, id: claims[indexes[0]].Campaign}
+		s := &settlement{t: t, refuse: refuse, clock: clock, id: claims[indexes[0]].Campaign}
 		found, err := s.open()
 		if err != nil {
 			return err
@@ -136,7 +160,7 @@ func (s *settlement) open() (bool, error) {
 
 // one settles one claim.
 func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
-	if !s.writable(c) {
+	if !writable(s.kind, c) {
 		return s.failAlone(c), nil
 	}
 	q := int64(c.Quantity)
@@ -171,22 +195,26 @@ func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
 		s.t.db.log.Error("a claim was neither written nor found", "claim", c.ID.String(), "campaign", s.id)
 		return s.failAlone(c), nil
 	}
+	if s.refuse {
+		return sluice.Outcome{Reason: why}, nil
+	}
 	return s.reject(c, why)
 }
 
 // writable says whether the claim can be a row at all.
-func (s *settlement) writable(c *sluice.Claim) bool {
+func writable(kind sluice.Kind, c *sluice.Claim) bool {
 	if c.Quantity < 1 || c.Quantity > sluice.MaxPerUserLimit || c.User == "" || c.ID.User() != sluice.UserKeyOf(c.User) {
 		return false
 	}
-	return s.kind == sluice.KindGoods || c.Quantity == len(c.CouponCodes) && c.Quantity <= sluice.MaxCouponQuantity
+	return kind == sluice.KindGoods || c.Quantity == len(c.CouponCodes) && c.Quantity <= sluice.MaxCouponQuantity
 }
 
 // failAlone gives back what admission took for a claim that leaves no row.
 func (s *settlement) failAlone(c *sluice.Claim) sluice.Outcome {
-	q := max(0, int64(c.Quantity))
-	s.settled += q
-	s.t.release(s.id, c.ID, sluice.Effects{ReleaseUnits: q, ReleaseLimit: q})
+	if q := max(0, int64(c.Quantity)); !s.refuse {
+		s.settled += q
+		s.t.release(s.id, c.ID, sluice.Effects{ReleaseUnits: q, ReleaseLimit: q})
+	}
 	return sluice.Outcome{Reason: sluice.ReasonUnavailable}
 }
 
@@ -204,32 +232,44 @@ func (s *settlement) reject(c *sluice.Claim, why sluice.Reason) (sluice.Outcome,
 	return sluice.Outcome{Reason: why, State: sluice.ClaimRejected}, nil
 }
 
-// close writes what the batch means for the campaign: its counters, in one conditional update, and its event.
+// close writes what the batch means for the campaign.
 func (s *settlement) close() error {
-	if s.settled > 0 {
+	if s.settled > 0 && !s.refuse {
 		s.t.permits = append(s.t.permits, sluice.PermitOp{Kind: sluice.PermitSettled, Campaign: s.id, Units: s.settled})
 	}
-	if s.wrote == 0 {
+	return s.t.closeSale(s.no, s.id, s.kind, &s.terms, saleChange{s.held, s.sold, s.wrote, s.ids, s.at})
+}
+
+// saleChange is what a batch means for a campaign: units, rows, and the claims that were confirmed.
+type saleChange struct {
+	held, sold, wrote int64
+	ids               []byte
+	at                sluice.Millis
+}
+
+// closeSale writes the campaign's counters, in one conditional update, and its event.
+func (t *tx) closeSale(no int64, id string, kind sluice.Kind, terms *terms, c saleChange) error {
+	if c.wrote == 0 {
 		return nil
 	}
-	n, err := s.t.exec(`UPDATE campaigns SET held = held + ?1, sold = sold + ?2, claims = claims + ?3
-		WHERE no = ?4 AND held + sold + ?1 + ?2 <= total`, s.held, s.sold, s.wrote, s.no)
+	n, err := t.exec(`UPDATE campaigns SET held = held + ?1, sold = sold + ?2, claims = claims + ?3
+		WHERE no = ?4 AND held + sold + ?1 + ?2 <= total`, c.held, c.sold, c.wrote, no)
 	if err != nil {
 		return err
 	}
 	if n != 1 {
-		return fmt.Errorf("sqldb: %d units do not fit %s any more", s.held+s.sold, s.id)
+		return fmt.Errorf("sqldb: %d units do not fit %s any more", c.held+c.sold, id)
 	}
-	if len(s.ids) == 0 {
+	if len(c.ids) == 0 {
 		return nil
 	}
-	if s.kind == sluice.KindCoupon {
-		return s.t.eventBatch(s.at, "coupon.issued", s.no, s.ids)
+	if kind == sluice.KindCoupon {
+		return t.eventBatch(c.at, "coupon.issued", no, c.ids)
 	}
-	if err := s.t.eventBatch(s.at, "order.created", s.no, s.ids); err != nil || s.terms.Goods.PriceMinor > 0 {
+	if err := t.eventBatch(c.at, "order.created", no, c.ids); err != nil || terms.Goods.PriceMinor > 0 {
 		return err
 	}
-	return s.t.eventBatch(s.at, "order.paid", s.no, s.ids)
+	return t.eventBatch(c.at, "order.paid", no, c.ids)
 }
 
 // insert writes the live rows of a claim, unless it is there already or its user has no room; false then.

@@ -113,3 +113,20 @@ func (t *tx) paymentClock() (c sluice.PaymentClock, err error) {
 	err = t.row(`SELECT stopped_ms, since_ms FROM payment_clock WHERE one = 1`, nil, &c.Stopped, &c.Since)
 	return c, err
 }
+
+// termsOf parses campaigns.terms where several batches do so at once; they ask for the same few.
+func (db *DB) termsOf(text string) (terms, error) {
+	if t, ok := db.parsed.Load(text); ok {
+		return t.(terms), nil
+	}
+	t, err := parseTerms(text)
+	if err != nil {
+		return t, err
+	}
+	if db.parsedCount.Add(1) > maxTerms {
+		db.parsed.Clear()
+		db.parsedCount.Store(0)
+	}
+	db.parsed.Store(text, t)
+	return t, nil
+}
