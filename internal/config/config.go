@@ -79,12 +79,15 @@ type Redis struct {
 
 // MySQL tunes the ledger on MySQL.
 type MySQL struct {
-	Writers     int           `key:"writers" min:"1" max:"64" default:"4"`
+	Urgent      int           `key:"urgent" min:"1" max:"256" default:"8"`
+	Claims      int           `key:"claims" min:"1" max:"64" default:"4"`
+	Background  int           `key:"background" min:"1" max:"64" default:"2"`
 	Readers     int           `key:"readers" min:"1" max:"256" default:"8"`
 	Waiting     int           `key:"waiting" min:"16" max:"10000000" default:"65536"`
 	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"3s"`
 	Timeout     time.Duration `key:"timeout" min:"100ms" max:"5m" default:"10s"`
-	Lifetime    time.Duration `key:"lifetime" min:"1s" max:"24h" default:"30m"`
+	LockWait    time.Duration `key:"lock_wait" min:"1s" max:"1m" default:"3s"`
+	Idle        time.Duration `key:"idle" min:"1s" max:"24h" default:"5m"`
 }
 
 // RabbitMQ tunes the queue on RabbitMQ.

@@ -56,7 +56,7 @@ var words = map[string][]string{
 var shapes = map[string]string{
 	"redis":  "redis://[user:password@]host:port[,host:port…][/db][?mode=cluster|sentinel&master=NAME]",
 	"rediss": "rediss://[user:password@]host:port[,host:port…][/db][?mode=cluster|sentinel&master=NAME]",
-	"mysql":  "mysql://user:password@host[:port]/database",
+	"mysql":  "mysql://user:password@host[:port]/database[?tls=true|skip-verify]",
 	"amqp":   "amqp://user:password@host[:port][/vhost]",
 	"amqps":  "amqps://user:password@host[:port][/vhost]",
 }
@@ -128,7 +128,7 @@ func checkEngineURL(text string) error {
 		return err
 	}
 	for _, h := range u.hosts {
-		if err := checkHost(h); err != nil {
+		if err := checkHost(h, strings.HasPrefix(u.scheme, "redis")); err != nil {
 			return err
 		}
 	}
@@ -141,7 +141,7 @@ func checkEngineURL(text string) error {
 	return u.checkAMQP()
 }
 
-func checkHost(text string) error {
+func checkHost(text string, needsPort bool) error {
 	host, port := text, ""
 	if i := strings.LastIndex(text, ":"); i >= 0 && !strings.HasSuffix(text, "]") {
 		var err error
@@ -152,8 +152,11 @@ func checkHost(text string) error {
 			return errors.New("has a port that is not a number from 1 to 65535")
 		}
 	}
-	if strings.Trim(host, "[]") == "" {
+	switch {
+	case strings.Trim(host, "[]") == "":
 		return errors.New("has no host")
+	case needsPort && port == "":
+		return errors.New("has a host without a port")
 	}
 	return nil
 }
@@ -171,10 +174,14 @@ func (u engineURL) only(keys ...string) error {
 const maxDatabase = 15 // of a Redis as it comes
 
 func (u engineURL) checkRedis() error {
-	if err := u.only("mode", "master"); err != nil {
+	mode, master := u.query.Get("mode"), u.query.Get("master")
+	allowed := []string{"mode", "master"}
+	if mode == "sentinel" {
+		allowed = append(allowed, "sentinel_user", "sentinel_password")
+	}
+	if err := u.only(allowed...); err != nil {
 		return err
 	}
-	mode, master := u.query.Get("mode"), u.query.Get("master")
 	db, err := strconv.Atoi(u.path)
 	switch {
 	case u.path != "" && (err != nil || db < 0 || db > maxDatabase):
@@ -205,7 +212,7 @@ func (u engineURL) checkMySQL() error {
 	case !databaseName.MatchString(u.path):
 		return errors.New("names no database")
 	}
-	if err := u.only("tls"); err != nil {
+	if err := u.only("tls", "socket"); err != nil {
 		return err
 	}
 	if tls := u.query.Get("tls"); !slices.Contains([]string{"", "false", "true", "skip-verify", "preferred"}, tls) {

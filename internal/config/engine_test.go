@@ -48,7 +48,9 @@ func TestEngineURLs(t *testing.T) {
 	const my = "mysql://u:p4ssw0rd@h/db"
 	tests := []struct{ key, url, problem string }{
 		{"admission", "redis://127.0.0.1:6379", ""},
-		{"admission", "redis://h", ""},
+		{"admission", "redis://h", "without a port"},
+		{"admission", "redis://u:p4ssw0rd@a:1?mode=sentinel&master=m&sentinel_password=p4ssw0rd", ""},
+		{"admission", "redis://a:1?sentinel_password=p4ssw0rd", `"sentinel_password" in its query`},
 		{"admission", "redis://:p4ssw0rd@h:6379/3", ""},
 		{"admission", "rediss://u:p4ss%2Fw0rd@h:6379/0", ""},
 		{"admission", "redis://[::1]:6379", ""},
@@ -67,6 +69,7 @@ func TestEngineURLs(t *testing.T) {
 		{"admission", "redis://u:p4ssw0rd/x@h:1", "write %2F"},
 		{"admission", "redis://u:p4ssw0rd%@h:1", "write %25"},
 		{"admission", "redis://u:p4ssw0rd @h:1", "a blank"},
+		{"admission", "redis://u:x?p4ssw0rd@h:1", "1 to 65535"},
 		{"ledger", my, ""},
 		{"ledger", "mysql://u@h/db", ""},
 		{"ledger", my + "?tls=skip-verify", ""},
@@ -85,10 +88,13 @@ func TestEngineURLs(t *testing.T) {
 	for _, tt := range tests {
 		flags := map[string]string{"admission": "redis://h:1", "queue": "redis", "ledger": my}
 		flags[tt.key] = tt.url
-		_, err := config.Load(config.Sources{Flags: flags})
+		c, err := config.Load(config.Sources{Flags: flags})
 		text := fmt.Sprint(err)
 		if (err == nil) != (tt.problem == "") || err != nil && !strings.Contains(text, tt.problem) {
 			t.Errorf("%s: got %v, want %q", tt.url, err, tt.problem)
+		}
+		if c != nil {
+			text += fmt.Sprint(c.Masked(), c.Config)
 		}
 		if strings.Contains(text, "p4ss") {
 			t.Errorf("%s: a password is shown: %s", tt.url, text)

@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net/url"
 	"os"
 	"slices"
 	"strconv"
@@ -282,12 +281,15 @@ func maskURL(text string) string {
 	if !ok {
 		return text
 	}
-	if at := strings.LastIndex(rest, "@"); at >= 0 {
-		return scheme + "://" + masked + rest[at:]
+	if at := strings.LastIndex(rest, "@"); at >= 0 { // wherever it stands: before it may be a password with any sign
+		rest = masked + rest[at:]
 	}
-	if u, err := url.Parse(text); err == nil && u.RawQuery != "" && strings.Contains(u.RawQuery, "pass") {
-		u.RawQuery = masked
-		return u.String()
+	rest, query, asked := strings.Cut(rest, "?")
+	if asked && strings.Contains(query, "pass") {
+		query = masked
 	}
-	return text
+	if asked {
+		rest += "?" + query
+	}
+	return scheme + "://" + rest
 }
