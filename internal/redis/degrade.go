@@ -1,0 +1,140 @@
+package redis
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// againAfter is how long a node that could not reach gates which others have armed meanwhile lets them be: it is cut off,
+// and the sale goes on without it.
+const againAfter = time.Minute
+
+// degrading is a campaign's way to the ledger, step by step; one step at a time.
+type degrading struct {
+	busy      atomic.Bool
+	opened    int64         // owned by the step: the last epoch in which claims went to the ledger
+	notBefore time.Duration // owned by the step
+}
+
+// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so: open an epoch that
+// is never armed, so that no gate anywhere admits; settle what this node promised; wait until all live nodes have; then
+// admit in the ledger. It does not block.
+func (a *Admission) degraded(c *campaign) {
+	if a.cfg.Policy != PolicyLedger || a.deps.Fleet == nil || a.deps.Direct == nil {
+		return
+	}
+	epoch := c.set.Load().Epoch
+	if c.directIn.Load() == epoch || !c.broken(a.cfg.DegradeAfter) || !c.degrade.busy.CompareAndSwap(false, true) {
+		return
+	}
+	started := a.background(func() {
+		defer c.degrade.busy.Store(false)
+		ctx, cancel := context.WithTimeout(a.ctx, a.cfg.MaxWait)
+		defer cancel()
+		if err := a.stepDown(ctx, c); err != nil {
+			a.cfg.Log.Warn("degraded admission has to wait", "campaign", c.id, "err", err)
+		}
+	})
+	if !started {
+		c.degrade.busy.Store(false)
+	}
+}
+
+// broken says whether some shard could not be reached for so long.
+func (c *campaign) broken(since time.Duration) bool {
+	for _, l := range *c.lanes.Load() {
+		if open, d := l.breaker.standing(); open && d >= since {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *Admission) stepDown(ctx context.Context, c *campaign) error {
+	if a.mono() < c.degrade.notBefore {
+		return nil
+	}
+	epochs, err := a.deps.Fleet.Epochs(ctx, c.id)
+	if err != nil || len(epochs) == 0 {
+		return err
+	}
+	last := epochs[len(epochs)-1]
+	if last.Cause != sluice.EpochDegraded {
+		if c.degrade.opened != 0 && last.Epoch > c.degrade.opened && last.ArmedAt != 0 {
+			c.degrade.notBefore, c.degrade.opened = a.mono()+againAfter, 0
+			return nil
+		}
+		opened, err := a.deps.Fleet.OpenEpoch(ctx, c.id, last.Epoch, sluice.EpochDegraded)
+		if err != nil || !opened {
+			return err // somebody else opened one: look again
+		}
+		last.Epoch++
+		a.cfg.Log.Warn("the gates cannot be reached: an epoch without them", "campaign", c.id, "epoch", last.Epoch)
+	}
+	a.SetEpoch(c.id, last.Epoch)
+	if c.flushed.Load() < last.Epoch {
+		return nil // this node still holds promises
+	}
+	nodes, err := a.deps.Fleet.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range nodes {
+		if nodes[i].Alive() && nodes[i].ID != a.cfg.Node && nodes[i].Flushed[c.id] < last.Epoch {
+			return nil // so does that one
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.set.Load().Epoch == last.Epoch {
+		c.degrade.opened = last.Epoch
+		c.directIn.Store(last.Epoch)
+	}
+	return nil
+}
+
+// admitDirect has the ledger itself decide.
+func (a *Admission) admitDirect(ctx context.Context, c *campaign, claim sluice.Claim) sluice.Decision {
+	c.directs.Add(1)
+	defer c.directs.Add(-1)
+	if c.directIn.Load() == 0 || !a.bucket.take(a.mono()) {
+		return busy(retryFullMS)
+	}
+	claim.Epoch = 0
+	d := a.deps.Direct.Admit(ctx, claim)
+	if d.Reason.Admitted() {
+		c.holders.add(claim.ID.User())
+	}
+	return d
+}
+
+// Degraded says whether claims of a campaign go to the ledger now.
+func (a *Admission) Degraded(id string) bool {
+	c := a.find(id)
+	return c != nil && c.directIn.Load() != 0
+}
+
+// bucket lets a rate through.
+type bucket struct {
+	rate, burst float64
+
+	mu     sync.Mutex
+	tokens float64
+	at     time.Duration
+}
+
+func (b *bucket) take(now time.Duration) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tokens = min(b.burst, b.tokens+(now-b.at).Seconds()*b.rate)
+	b.at = now
+	if b.tokens < 1 {
+		return false
+	}
+	b.tokens--
+	return true
+}

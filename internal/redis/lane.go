@@ -1,0 +1,188 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// lane is a node's way to one shard: the claims of its users travel in common calls.
+type lane struct {
+	c        *campaign
+	shard    int
+	claims   gather[sluice.Claim, answer]
+	verdicts gather[struct{}, verdict]
+	breaker  breaker
+}
+
+func newLane(c *campaign, shard int) *lane {
+	cfg := &c.a.cfg
+	l := &lane{c: c, shard: shard, breaker: breaker{mono: c.a.mono}}
+	l.claims = gather[sluice.Claim, answer]{call: l.call, max: cfg.MaxBatch, flights: cfg.Flights, wait: cfg.MaxWait}
+	l.verdicts = gather[struct{}, verdict]{call: l.judge, max: cfg.MaxWaiting, flights: 1, wait: cfg.MaxWait}
+	return l
+}
+
+// callStatus says what is known of a call that carried a claim.
+type callStatus uint8
+
+const (
+	callDone    callStatus = iota
+	callRefused            // nothing was done
+	callUnknown            // it may have been
+)
+
+// answer is what a claim comes back with.
+type answer struct {
+	status    callStatus
+	reply     ClaimReply
+	retry     int64 // ms, with callRefused
+	again     bool  // the call was sent more than once, so that a replay may be its own
+	available int64
+	now       sluice.Millis
+	late      *sluice.Decision // the ledger's word, where the claim's epoch was over when the answer came
+}
+
+// resend is the pause before a call is sent again; it doubles.
+const resend = 10 * time.Millisecond
+
+// call has the script decide claims. A call whose fate is not known is sent again: the script knows by the claim ids what
+// it has done. No lock is held.
+func (l *lane) call(claims []sluice.Claim, rs []answer) {
+	a := l.c.a
+	if !l.breaker.allow() {
+		refuse(rs, callRefused, retryReloadMS)
+		return
+	}
+	began := a.mono()
+	unknown := false
+	for pause := resend; ; pause *= 2 {
+		set := l.c.set.Load()
+		reply, err := l.send(set, claims)
+		answered := err == nil
+		if changed := l.breaker.done(answered); changed {
+			a.cfg.Log.Warn("breaker", "campaign", l.c.id, "shard", l.shard, "closed", answered, "err", err)
+		}
+		switch {
+		case answered && reply.Status == GateEpoch && reply.Epoch > set.Epoch:
+			a.SetEpoch(l.c.id, reply.Epoch) // armed for an epoch that this node has not heard of
+		case answered:
+			a.cfg.BatchDone(len(claims), a.mono()-began)
+			l.answer(set, claims, reply, rs, unknown)
+			return
+		case !errors.Is(err, sluice.ErrUnavailable):
+			unknown = true
+		}
+		open, _ := l.breaker.standing()
+		if open || a.mono()-began+pause > a.cfg.MaxWait || !a.rest(pause) {
+			break
+		}
+	}
+	if unknown {
+		refuse(rs, callUnknown, 0)
+	} else {
+		refuse(rs, callRefused, retryReloadMS)
+	}
+}
+
+func (l *lane) send(set *sluice.Campaign, claims []sluice.Claim) (AdmitReply, error) {
+	a := l.c.a
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.CallTime)
+	defer cancel()
+	call := AdmitCall{Campaign: set, Peers: *l.c.peers.Load(), Shard: l.shard, Claims: claims}
+	if a.cfg.Ack == sluice.AckReplica {
+		call.Replicas = a.cfg.Replicas
+	}
+	return a.gates.Admit(ctx, call)
+}
+
+func refuse(rs []answer, status callStatus, retry int64) {
+	for i := range rs {
+		rs[i] = answer{status: status, retry: retry}
+	}
+}
+
+// answer hands a reply out, and has the node remember whoever will hear QUEUED before anybody does.
+func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitReply, rs []answer, again bool) {
+	a := l.c.a
+	if len(reply.Claims) != len(claims) {
+		switch reply.Status {
+		case GateNone:
+			a.doubt(l.c, set.Epoch, "there is no gate", false)
+		case GateEpoch:
+			a.doubt(l.c, set.Epoch, "the gate is of an earlier epoch", false)
+		}
+		refuse(rs, callRefused, retrySealedMS)
+		return
+	}
+	var winners []sluice.Claim
+	var slots []int
+	for i := range claims {
+		rs[i] = answer{reply: reply.Claims[i], again: again, available: reply.Available, now: reply.Now}
+		switch reply.Claims[i].Verdict {
+		case VerdictAdmitted, VerdictQueued:
+			w := claims[i]
+			w.Epoch = reply.Epoch
+			winners, slots = append(winners, w), append(slots, i)
+		case VerdictLive, VerdictEnded:
+			l.c.holders.add(claims[i].ID.User())
+		}
+	}
+	if len(winners) > 0 {
+		l.promise(winners, slots, rs, reply.Replicas)
+	}
+}
+
+// promise keeps the winners and brings about what the level of their answer asks for.
+func (l *lane) promise(winners []sluice.Claim, slots []int, rs []answer, replicas int) {
+	a := l.c.a
+	for i := range winners {
+		l.c.holders.add(winners[i].ID.User())
+	}
+	kept := make([]bool, len(winners))
+	a.promised.keep(winners, a.mono(), kept)
+	var late []sluice.Claim
+	var lateSlots []int
+	for i, ok := range kept {
+		if !ok {
+			late, lateSlots = append(late, winners[i]), append(lateSlots, slots[i])
+		}
+	}
+	if len(late) > 0 {
+		for i, d := range a.offer(l.c, late) {
+			rs[lateSlots[i]].late = &d
+		}
+	}
+	short := a.cfg.Ack == sluice.AckReplica && replicas < a.cfg.Replicas
+	if a.cfg.Ack == sluice.AckBroker && a.deps.Publisher != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.MaxWait)
+		err := a.deps.Publisher.Publish(ctx, winners)
+		cancel()
+		if short = err != nil; short {
+			a.cfg.Log.Warn("the broker did not confirm claims", "campaign", l.c.id, "claims", len(winners), "err", err)
+		}
+	}
+	if !short {
+		return
+	}
+	// They are admitted and go on, but not as safe as the answer QUEUED would say.
+	for _, i := range slots {
+		if rs[i].late == nil {
+			rs[i].status = callUnknown
+		}
+	}
+}
+
+// rest waits; false where the admission is closed meanwhile.
+func (a *Admission) rest(wait time.Duration) bool {
+	t := time.NewTimer(wait)
+	defer t.Stop()
+	select {
+	case <-a.ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}

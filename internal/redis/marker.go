@@ -1,0 +1,165 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// Bounds of the marker.
+const (
+	renewAhead = 500 * time.Millisecond // before its end a marker that is asked for is renewed
+	maxPieces  = 1 << 14                // pieces of one list that are read in one go
+)
+
+// SoldOut says that the node refuses newcomers on its own. It reads one atomic, and the clock where the marker stands; it
+// allocates nothing. The marker stands only under leases of every shard, so that nobody is admitted anywhere meanwhile,
+// and only once every holder is known here.
+func (a *Admission) SoldOut(id string) bool {
+	c := a.find(id)
+	return c != nil && c.soldOut()
+}
+
+func (c *campaign) soldOut() bool {
+	until := c.marker.Load()
+	if until == 0 || int64(c.a.mono()) >= until {
+		return false
+	}
+	if !c.asked.Load() {
+		c.asked.Store(true)
+	}
+	return true
+}
+
+// verdict is what all shards together say to a claim that its own has no units for.
+type verdict struct {
+	soldOut bool
+	err     error
+}
+
+// judge asks all shards for many claims at once: units are pulled where there are any, else the campaign is sold out.
+func (l *lane) judge(asking []struct{}, rs []verdict) {
+	v := l.c.a.verdict(l.c, l.shard)
+	for i := range rs {
+		rs[i] = v
+	}
+}
+
+func (a *Admission) verdict(c *campaign, shard int) (v verdict) {
+	set := c.set.Load()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.CallTime)
+	defer cancel()
+	is, err := a.gates.SoldOut(ctx, set, shard)
+	switch {
+	case err != nil:
+		return verdict{err: err}
+	case !is.SoldOut || is.Until.IsZero():
+		c.marker.Store(0)
+		return verdict{soldOut: is.SoldOut}
+	}
+	// The holders come after the verdict: whoever was admitted before it is among them.
+	if err := a.fetchHolders(ctx, c); err != nil {
+		a.cfg.Log.Warn("no marker without the holders", "campaign", c.id, "err", err)
+		return verdict{soldOut: true}
+	}
+	c.stand(set.Epoch, is.Until.Sub(a.began))
+	return verdict{soldOut: true}
+}
+
+// stand sets the marker, unless the epoch has moved meanwhile: its leases are worth nothing then.
+func (c *campaign) stand(epoch int64, until time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.set.Load().Epoch == epoch && c.doubted.Load() != epoch {
+		c.asked.Store(false)
+		c.marker.Store(int64(until))
+	}
+}
+
+// kick asks for a verdict in the background, one at a time.
+func (c *campaign) kick() {
+	if !c.kicking.CompareAndSwap(false, true) {
+		return
+	}
+	work := func() {
+		defer c.kicking.Store(false)
+		(*c.lanes.Load())[0].verdicts.do(struct{}{})
+	}
+	if !c.a.background(work) {
+		c.kicking.Store(false)
+	}
+}
+
+// renew keeps a marker that is asked for, and lets one go that nobody asks for.
+func (c *campaign) renew() {
+	until := c.marker.Load()
+	if until == 0 {
+		return
+	}
+	left := time.Duration(until) - c.a.mono()
+	switch {
+	case left <= 0:
+		c.marker.CompareAndSwap(until, 0)
+	case left < renewAhead && c.asked.Load():
+		c.kick()
+	}
+}
+
+// offset is how far a shard's list of holders has been read.
+type offset struct {
+	epoch int64
+	next  int64
+}
+
+// fetchHolders reads on in the lists of all shards, to their ends. One reader at a time.
+func (a *Admission) fetchHolders(ctx context.Context, c *campaign) error {
+	select {
+	case c.reader <- struct{}{}:
+		defer func() { <-c.reader }()
+	case <-ctx.Done():
+		return fmt.Errorf("redis: holders of %s: %w", c.id, sluice.ErrUnavailable)
+	}
+	set := c.set.Load()
+	n := c.shards()
+	if len(c.offsets) != n {
+		c.offsets = make([]offset, n)
+	}
+	for shard := range n {
+		if err := a.fetchShard(ctx, c, set, shard); err != nil {
+			return err
+		}
+	}
+	c.fetched.Store(true)
+	return nil
+}
+
+func (a *Admission) fetchShard(ctx context.Context, c *campaign, set *sluice.Campaign, shard int) error {
+	at := &c.offsets[shard]
+	for range maxPieces {
+		piece, err := a.gates.Holders(ctx, set, shard, at.next)
+		if err != nil {
+			return err
+		}
+		if piece.Status == GateNone {
+			return fmt.Errorf("redis: holders of %s: no gate: %w", c.id, sluice.ErrUnavailable)
+		}
+		if piece.Epoch != at.epoch || piece.Total < at.next {
+			if piece.Epoch == at.epoch {
+				a.doubt(c, at.epoch, "the list of holders has become shorter", true)
+			}
+			if at.next > 0 { // another list: from its start
+				*at = offset{epoch: piece.Epoch}
+				continue
+			}
+			at.epoch = piece.Epoch
+		}
+		c.holders.add(piece.Keys...)
+		at.next = piece.Next
+		if at.next >= piece.Total || len(piece.Keys) == 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("redis: holders of %s: the list grows faster than it is read: %w", c.id, sluice.ErrUnavailable)
+}
