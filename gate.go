@@ -82,6 +82,14 @@ type DeadLetterQuery struct {
 	Limit  int
 }
 
+// DeadLetterRun is what replaying or discarding dead letters in bulk came to.
+type DeadLetterRun struct {
+	Done   int    // letters that were replayed or discarded
+	Failed int    // of those: messages that still cannot be read; they are kept again
+	More   bool   // others are left: ask again with the same query
+	AsOf   Millis // of the query
+}
+
 // Fence names the term of a leader. What is written under it is refused once another leader was elected.
 type Fence struct {
 	Job   string

@@ -121,6 +121,11 @@ func TestFailures(t *testing.T) {
 		{"no number", key, []string{"switch", "set", "max_rate", "NaN"}, exitUsage, "on, off or a number"},
 		{"no end", key, []string{"switch", "set", "max_rate", "Inf"}, exitUsage, "on, off or a number"},
 		{"no ledger", nil, []string{"backup", "--data", dir, "--out", dir + "/copy"}, exitFailed, "no ledger"},
+		{"no letter", key, []string{"deadletter", "replay"}, exitUsage, "--all"},
+		{"letters twice", key, []string{"deadletter", "discard", "3", "--all", "--confirm", "all"}, exitUsage, "not both"},
+		{"letters not confirmed", key, []string{"deadletter", "discard", "--all"}, exitUsage, "--confirm all"},
+		{"a moment without all", key, []string{"deadletter", "replay", "3", "--as-of", "2026-01-01T00:00:00Z"}, exitUsage,
+			"--all"},
 		{"negative block", key, []string{"blocklist", "add", "user", "u", "--for", "-1h"}, exitUsage, "--for"},
 	}
 	for _, tt := range tests {

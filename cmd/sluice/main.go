@@ -28,13 +28,14 @@ type cli struct {
 	Token  tokenCmd  `cmd:"" group:"run" help:"Make a buyer's token, for tests and development."`
 	Config configCmd `cmd:"" group:"run" help:"Print the settings in force and where each came from, secrets masked."`
 
-	Campaign  campaignCmd  `cmd:"" group:"sale" help:"Campaigns: list, create, get, edit, pause, end, adjust, grant …"`
-	Switch    switchCmd    `cmd:"" group:"sale" help:"Switches: list, set, clear."`
-	Blocklist blocklistCmd `cmd:"" group:"sale" help:"The blocklist: list, add, remove."`
-	Key       keyCmd       `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
-	Events    eventsCmd    `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
-	Report    reportCmd    `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
-	Verify    verifyCmd    `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 if one is off."`
+	Campaign   campaignCmd   `cmd:"" group:"sale" help:"Campaigns: list, create, get, edit, pause, end, adjust, grant …"`
+	Switch     switchCmd     `cmd:"" group:"sale" help:"Switches: list, set, clear."`
+	Blocklist  blocklistCmd  `cmd:"" group:"sale" help:"The blocklist: list, add, remove."`
+	Deadletter deadletterCmd `cmd:"" group:"sale" help:"Claims that could not be settled: list, show, replay, discard."`
+	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
+	Events     eventsCmd     `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
+	Report     reportCmd     `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
+	Verify     verifyCmd     `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 if one is off."`
 
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy the ledger, beside a running server."`
 	Migrate    migrateCmd    `cmd:"" group:"keep" help:"Bring the ledger's schema up to date; serve does so by itself."`

@@ -363,6 +363,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
+		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{Ledger: p.ledger, Log: s.log}),
 	})
 }
 

@@ -49,6 +49,8 @@ type AdminDeps struct {
 	Orders    OrderDesk
 	Payments  PaymentBook
 	Coupons   CouponDesk
+
+	DeadLetters DeadLetterDesk
 }
 
 // Admin is the operators' listener. It owns its server.
@@ -110,6 +112,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerAdminClaims(api)
 	a.registerOrders(api)
 	a.registerCoupons(api)
+	a.registerDeadLetters(api)
 }
 
 func (a *Admin) newAPI() huma.API {

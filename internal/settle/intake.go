@@ -45,7 +45,7 @@ func (in *intake) changed() {
 func (in *intake) run(ctx context.Context) {
 	var trouble backoff
 	for {
-		room := in.room(ctx)
+		room := in.room(ctx, nil)
 		if room == 0 {
 			return
 		}
@@ -71,8 +71,8 @@ func (in *intake) run(ctx context.Context) {
 	}
 }
 
-// room waits until something may be received and says how much; 0 where ctx is done.
-func (in *intake) room(ctx context.Context) int {
+// room waits until something may be received and says how much; 0 where ctx is done or stop is closed.
+func (in *intake) room(ctx context.Context, stop <-chan struct{}) int {
 	for {
 		in.mu.Lock()
 		room, change := MaxGathered-in.inHand, in.change
@@ -85,6 +85,8 @@ func (in *intake) room(ctx context.Context) int {
 		}
 		select {
 		case <-ctx.Done():
+			return 0
+		case <-stop:
 			return 0
 		case <-change:
 		}

@@ -162,6 +162,26 @@ func (s *Settler) Paused() bool { return s.paused.Load() > 0 }
 // InHand says how many deliveries are being worked on.
 func (s *Settler) InHand() int { return s.in.hand() }
 
+// Drive settles claims that did not come from the queue, such as dead letters that a person replays. It returns once they
+// are in hand; their tries are counted like all others. ErrUnavailable: the settler stops, or ctx was done before there
+// was room.
+func (s *Settler) Drive(ctx context.Context, claims []sluice.Claim) error {
+	for len(claims) > 0 {
+		room := s.in.room(ctx, s.ctx.Done())
+		if room == 0 {
+			return fmt.Errorf("settle: drive %d claims: %w: %w", len(claims), sluice.ErrUnavailable, errors.Join(ctx.Err(), s.ctx.Err()))
+		}
+		n := min(room, len(claims), MaxBatch)
+		got := make([]sluice.Delivery, n)
+		for i := range got {
+			got[i].Claim = claims[i]
+		}
+		s.in.add(got)
+		claims = claims[n:]
+	}
+	return nil
+}
+
 func (s *Settler) settleUntil(end <-chan struct{}) {
 	for {
 		items := s.in.take(s.ctx, end, s.cfg.MaxBatch)
@@ -292,8 +312,14 @@ func outage(err error) bool {
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// ack ends deliveries that are done.
-func (s *Settler) ack(done []sluice.Delivery) {
+// ack ends deliveries that are done. Those without a tag did not come from the queue.
+func (s *Settler) ack(all []sluice.Delivery) {
+	done := all[:0:0]
+	for i := range all {
+		if all[i].Tag != "" {
+			done = append(done, all[i])
+		}
+	}
 	if len(done) == 0 {
 		return
 	}
