@@ -14,6 +14,7 @@ const (
 	defaultEvery = 2 * time.Second
 	maxPiece     = 256                   // rows of one transaction
 	minWait      = 10 * time.Millisecond // between pieces that found nothing
+	defaultTerm  = 5 * time.Second       // of office
 )
 
 // Config sets an agent up. Zero values mean the defaults given.
@@ -23,6 +24,11 @@ type Config struct {
 	Every   time.Duration                   // the sure road: how often it looks by itself; default 2 s unless said
 	Piece   int                             // rows ended in one transaction, 1 to 256; default 256
 	OnPiece func(s sluice.Sweep, err error) // after each piece, for metrics; may be nil
+
+	// Where several nodes share the ledger, one of them at a time does the work: see Leader. A nil Leader leads always.
+	Leader Leader
+	Node   string        // this node's id
+	Term   time.Duration // of office; default 5 s
 }
 
 // agent runs a piece of work again and again: at once while there is more, at the next due moment, when woken, and at
@@ -30,6 +36,7 @@ type Config struct {
 type agent struct {
 	name  string
 	cfg   Config
+	lead  *tenure
 	piece func(ctx context.Context, now sluice.Millis, most int) (sluice.Sweep, error)
 
 	wake   chan struct{} // one place
@@ -47,6 +54,17 @@ type agent struct {
 func newAgent(
 	name string, cfg Config, piece func(context.Context, sluice.Millis, int) (sluice.Sweep, error),
 ) *agent {
+	cfg.fill()
+	a := &agent{
+		name: name, cfg: cfg, piece: piece, lead: newTenure(name, cfg),
+		wake: make(chan struct{}, 1), done: make(chan struct{}),
+	}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	return a
+}
+
+// fill puts the defaults where nothing is said.
+func (cfg *Config) fill() {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -59,9 +77,9 @@ func newAgent(
 	if cfg.Piece <= 0 || cfg.Piece > maxPiece {
 		cfg.Piece = maxPiece
 	}
-	a := &agent{name: name, cfg: cfg, piece: piece, wake: make(chan struct{}, 1), done: make(chan struct{})}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
-	return a
+	if cfg.Term <= 0 {
+		cfg.Term = defaultTerm
+	}
 }
 
 // Start begins the agent's work in the background. A second call does nothing, nor does one after Stop.
@@ -69,25 +87,38 @@ func (a *agent) Start() {
 	a.start.Do(func() { go a.run() })
 }
 
-// Stop ends the work and returns when its last piece is over. It is idempotent.
+// Stop ends the work and returns when its last piece is over, and the job is free for another node. It is idempotent.
 func (a *agent) Stop() {
 	a.stop.Do(func() {
 		a.cancel()
 		a.start.Do(func() { close(a.done) }) // never started
+		<-a.done
+		a.lead.resign()
 	})
 	<-a.done
 }
 
-// RunOnce does one piece of the work and reports it.
+// RunOnce does one piece of the work and reports it. It does nothing where another node leads.
 func (a *agent) RunOnce(ctx context.Context) (sluice.Sweep, error) {
-	s, err := a.piece(ctx, sluice.MillisOf(a.cfg.Now()), a.cfg.Piece)
+	s, _, err := a.runOnce(ctx)
+	return s, err
+}
+
+func (a *agent) runOnce(ctx context.Context) (s sluice.Sweep, led bool, err error) {
+	fenced, led, err := a.lead.hold(ctx)
+	if err == nil && !led {
+		return s, false, nil
+	}
+	if err == nil {
+		s, err = a.piece(fenced, sluice.MillisOf(a.cfg.Now()), a.cfg.Piece)
+	}
 	if err != nil && ctx.Err() == nil {
 		a.cfg.Log.Error("upkeep failed; it is tried again", "agent", a.name, "err", err)
 	}
 	if a.cfg.OnPiece != nil {
 		a.cfg.OnPiece(s, err)
 	}
-	return s, err
+	return s, led, err
 }
 
 // wakeAt makes sure that the agent works at due, which may be earlier than what it waits for.
@@ -118,8 +149,12 @@ func (a *agent) run() {
 		case <-a.wake:
 		}
 		a.begin()
-		s, err := a.RunOnce(a.ctx)
-		timer.Reset(a.end(s, err))
+		s, led, err := a.runOnce(a.ctx)
+		wait := a.end(s, err)
+		if a.cfg.Leader != nil && !led {
+			wait = min(wait, a.cfg.Term/5) // to be there when the leader is not
+		}
+		timer.Reset(wait)
 	}
 }
 

@@ -78,17 +78,17 @@ type EpochLedger interface {
 	Epochs(ctx context.Context, campaign string) ([]sluice.Epoch, error)
 	// Nodes tells of every node's last heartbeat.
 	Nodes(ctx context.Context) ([]sluice.Node, error)
-	// PendingAdjustments gives the decreases that are written down and not done, of all campaigns.
-	PendingAdjustments(ctx context.Context) ([]sluice.Adjustment, error)
 }
 
 // Rows reads the ledger's own account of a campaign.
 type Rows interface {
 	// Load reads a campaign and all its claims as of one moment: see sqldb.
 	Load(ctx context.Context, campaign string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error) error
-	// ClaimRecords gives the rows that there are of these claims.
-	ClaimRecords(ctx context.Context, ids []sluice.ClaimID) (map[sluice.ClaimID]sluice.ClaimRecord, error)
-	// Verify recomputes a campaign from rows.
+	// ClaimRows gives the rows that there are of these claims of a campaign.
+	ClaimRows(ctx context.Context, campaign string, ids []sluice.ClaimID) (map[sluice.ClaimID]sluice.ClaimRow, error)
+	// Totals gives a campaign's total, and what it has to be: what was created plus all adjustments, as of one moment.
+	Totals(ctx context.Context, campaign string) (total, accounted int64, err error)
+	// Verify recomputes a campaign from rows, as of one moment, at which permit is asked; nil: there is none.
 	Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
 	// PermitOps gives the first ops after a row that are not marked done, of one campaign, or of all for "".
 	PermitOps(ctx context.Context, campaign string, after int64, limit int) ([]sluice.PermitOp, error)
@@ -106,11 +106,19 @@ type Settler interface {
 	// Settle writes claims in one transaction and gives their outcomes in order; it is idempotent by claim id.
 	Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error)
 	ClaimRecords(ctx context.Context, ids []sluice.ClaimID) (map[sluice.ClaimID]sluice.ClaimRecord, error)
+	// FailTries counts a failed try of each claim; the last of a bounded number makes a dead letter.
 	FailTries(ctx context.Context, claims []sluice.Claim, reason string) ([]sluice.ClaimID, error)
+}
+
+// Letters lists dead letters: claims that wait for a person, and are nobody else's business.
+type Letters interface {
+	DeadLetters(ctx context.Context, q sluice.DeadLetterQuery) (sluice.Page[sluice.DeadLetter], error)
 }
 
 // Adjustments finishes decreases.
 type Adjustments interface {
+	// PendingAdjustments gives the decreases that are written down and not done, of all campaigns, each with the epoch
+	// whose gates have to be asked.
 	PendingAdjustments(ctx context.Context) ([]sluice.Adjustment, error)
 	// FinishAdjustment writes down that a.Applied units (at most 0) were taken from the gates in epoch a.Epoch. It comes
 	// back pending where the campaign's epoch has moved since: the gates have to be asked again.
