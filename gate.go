@@ -134,6 +134,7 @@ type GateClaim struct {
 	ID         ClaimID
 	Quantity   int32
 	Live       bool
+	LiveUnits  int32 // of a coupon claim of which some were given back, fewer than Quantity
 	LimitUnits int32
 	// Queued is the whole claim while it is not settled; nil later.
 	Queued *Claim

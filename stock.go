@@ -55,6 +55,10 @@ type PermitOp struct {
 	Seq      int64 // its row in the ledger; 0 where the permit is in this process
 	Epoch    int64 // of the campaign when the operation was written, read under the campaign's lock
 	Revision int64 // of an adjust
+	// Quantity is what the claim of a release or a take had before any of it was given back; 0: all of it is meant. A
+	// coupon claim gives back one coupon at a time: with it a gate that hears of a release before it hears of the claim
+	// knows what is left, and with Seq it applies each of them once.
+	Quantity int64
 }
 
 // PermitVerdict says what a gate made of a PermitOp.

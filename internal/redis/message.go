@@ -1,25 +1,145 @@
 package redis
 
 import (
+	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/sluice-sale/sluice"
 )
 
 // ErrVersion says that a message is of a version that this build does not know. The message is whole: keep its bytes.
-var ErrVersion = errors.New("redis: message of an unknown version")
+var ErrVersion = errors.New("message of an unknown version")
 
 // ErrMessage says that bytes are no message.
-var ErrMessage = errors.New("redis: not a message")
+var ErrMessage = errors.New("not a message")
 
-// MaxMessage bounds a message, in bytes.
-const MaxMessage = 1024
+// A message is a claim as it stands in pending, in the outbox and on a broker. An entry of the outbox is several of them,
+// one after the other. In every version:
+//
+//	0     version
+//	1-2   length of the whole message, big-endian like every number here
+//	3-12  the user's half of the claim id
+//	13-22 its other half
+//	23-28 quantity, live units, limit units of the claim as it is admitted: all three are the quantity. With the half
+//	      before them they are the record of the claims hash, so that the script cuts it out and builds nothing
+//
+// and in version 1:
+//
+//	29-36 when it was admitted, by the clock of the node, in milliseconds
+//	37-44 epoch
+//	45    source
+//	46-   campaign, user, request id: a length byte and the bytes of each
+const (
+	atLength   = 1
+	atID       = 3
+	atUnits    = 23
+	atTime     = 29
+	atEpoch    = 37
+	atSource   = 45
+	atTexts    = 46
+	minMessage = atTexts + 3
+)
 
-// AppendMessage appends a claim as it stands in pending, outbox and on a broker.
-func AppendMessage(b []byte, c *sluice.Claim) []byte { return b }
+// Bounds of a message, in bytes.
+const (
+	MaxMessage    = 1024 // of any version
+	maxMessageOne = minMessage + sluice.MaxCampaignID + sluice.MaxUserID + sluice.MaxRequestID
+)
 
-// DecodeMessage reads one message from the front of b and gives the rest. With ErrVersion raw is the whole message and
-// rest is what follows it; with ErrMessage nothing that follows can be read either.
+// checkClaim says whether a claim can be written as a message.
+func checkClaim(c *sluice.Claim) error {
+	switch {
+	case c.Quantity < 1 || c.Quantity > sluice.MaxPerUserLimit:
+		return fmt.Errorf("%w: a claim of %d units", sluice.ErrInvalid, c.Quantity)
+	case len(c.Campaign) > sluice.MaxCampaignID || len(c.User) > sluice.MaxUserID || len(c.RequestID) > sluice.MaxRequestID:
+		return fmt.Errorf("%w: a claim with too long a name", sluice.ErrInvalid)
+	case c.Source > sluice.SourceGrant || c.At < 0 || c.Epoch < 0:
+		return fmt.Errorf("%w: a claim of source %d at %d in epoch %d", sluice.ErrInvalid, c.Source, c.At, c.Epoch)
+	}
+	return nil
+}
+
+// AppendMessage appends a claim as a message. The claim's parts are within the bounds of the root package; one that is
+// not is a mistake of the caller, and its message cannot be read back.
+func AppendMessage(b []byte, c *sluice.Claim) []byte {
+	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
+	q := uint16(c.Quantity)
+	b = append(b, sluice.MessageVersion)
+	b = binary.BigEndian.AppendUint16(b, uint16(n))
+	b = append(b, c.ID[:]...)
+	for range 3 {
+		b = binary.BigEndian.AppendUint16(b, q)
+	}
+	b = binary.BigEndian.AppendUint64(b, uint64(c.At))
+	b = binary.BigEndian.AppendUint64(b, uint64(c.Epoch))
+	b = append(b, byte(c.Source))
+	for _, s := range [...]string{c.Campaign, c.User, c.RequestID} {
+		b = append(b, byte(len(s)))
+		b = append(b, s...)
+	}
+	return b
+}
+
+// DecodeMessage reads one message from the front of b. raw is its bytes and rest is what follows it. With ErrVersion
+// the message is whole and of a version that this build cannot read; with ErrMessage raw is all of b, since nothing that
+// follows can be read either.
 func DecodeMessage(b []byte) (c sluice.Claim, raw, rest []byte, err error) {
-	return c, b, nil, ErrMessage
+	if len(b) < minMessage {
+		return c, b, nil, fmt.Errorf("%w: %d bytes", ErrMessage, len(b))
+	}
+	n := int(binary.BigEndian.Uint16(b[atLength:]))
+	if n < minMessage || n > MaxMessage || n > len(b) {
+		return c, b, nil, fmt.Errorf("%w: it says it has %d bytes", ErrMessage, n)
+	}
+	raw, rest = b[:n:n], b[n:]
+	if raw[0] != sluice.MessageVersion {
+		return c, raw, rest, fmt.Errorf("%w: %d", ErrVersion, raw[0])
+	}
+	if c, ok := decodeOne(raw); ok {
+		return c, raw, rest, nil
+	}
+	return c, b, nil, fmt.Errorf("%w: its parts do not fit", ErrMessage)
+}
+
+// decodeOne reads a message of version 1.
+func decodeOne(raw []byte) (c sluice.Claim, ok bool) {
+	if len(raw) > maxMessageOne {
+		return c, false
+	}
+	copy(c.ID[:], raw[atID:])
+	q := binary.BigEndian.Uint16(raw[atUnits:])
+	if q == 0 || q > sluice.MaxPerUserLimit || binary.BigEndian.Uint16(raw[atUnits+2:]) != q ||
+		binary.BigEndian.Uint16(raw[atUnits+4:]) != q || raw[atSource] > byte(sluice.SourceGrant) {
+		return c, false
+	}
+	at, epoch := binary.BigEndian.Uint64(raw[atTime:]), binary.BigEndian.Uint64(raw[atEpoch:])
+	if at > 1<<62 || epoch > 1<<62 {
+		return c, false
+	}
+	var texts [3]string
+	b := raw[atTexts:]
+	for i, most := range [...]int{sluice.MaxCampaignID, sluice.MaxUserID, sluice.MaxRequestID} {
+		if len(b) == 0 || int(b[0]) > most || int(b[0]) >= len(b) {
+			return c, false
+		}
+		texts[i], b = string(b[1:1+int(b[0])]), b[1+int(b[0]):]
+	}
+	c.Quantity, c.At, c.Epoch = int(q), sluice.Millis(at), int64(epoch)
+	c.Source = sluice.Source(raw[atSource])
+	c.Campaign, c.User, c.RequestID = texts[0], texts[1], texts[2]
+	return c, len(b) == 0
+}
+
+// Deliveries reads the messages of an outbox entry. What cannot be read has a Fault and its bytes.
+func Deliveries(tag string, entry []byte) (all []sluice.Delivery) {
+	for len(entry) > 0 {
+		c, raw, rest, err := DecodeMessage(entry)
+		d := sluice.Delivery{Claim: c, Tag: tag, Raw: raw}
+		if err != nil {
+			d.Claim, d.Fault = sluice.Claim{}, err.Error()
+		}
+		all, entry = append(all, d), rest
+	}
+	return all
 }
