@@ -1,0 +1,70 @@
+package redis
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// FakeGates stand for gates and servers in tests of what admission does by itself.
+type FakeGates interface {
+	asking
+	watching
+	servers
+}
+
+// NewAdmissionOver makes an Admission over fakes.
+func NewAdmissionOver(cfg AdmissionConfig, deps AdmissionDeps, g FakeGates) *Admission {
+	return newAdmission(cfg, deps, g, g, g)
+}
+
+// Gather is what joins claims to calls.
+type Gather = gather[int, int]
+
+// NewGather makes one.
+func NewGather(most, flights int, wait time.Duration, call func([]int, []int)) *Gather {
+	return &Gather{call: call, max: most, flights: flights, wait: wait}
+}
+
+// Do asks for one answer.
+func (g *gather[Q, R]) Do(q Q) (R, bool) { return g.do(q) }
+
+// Drain waits for the last call.
+func (g *gather[Q, R]) Drain() { g.drain() }
+
+// Breaker is a breaker on a clock.
+type Breaker = breaker
+
+// NewBreaker makes one.
+func NewBreaker(mono func() time.Duration) *Breaker { return &breaker{mono: mono} }
+
+// Allow, Done and Standing are the breaker's.
+func (b *breaker) Allow() bool                     { return b.allow() }
+func (b *breaker) Done(ok bool) bool               { return b.done(ok) }
+func (b *breaker) Standing() (bool, time.Duration) { return b.standing() }
+
+// HolderSet is a set of users who hold claims.
+type HolderSet = holders
+
+// Add and Has are the set's.
+func (h *holders) Add(keys ...sluice.UserKey) { h.add(keys...) }
+func (h *holders) Has(k sluice.UserKey) bool  { return h.has(k) }
+
+// FetchHolders reads on in the lists of a campaign.
+func (a *Admission) FetchHolders(ctx context.Context, id string) error {
+	return a.fetchHolders(ctx, a.find(id))
+}
+
+// Breakers says how many shards of a campaign are given up for now.
+func (a *Admission) Breakers(id string) (n int) {
+	for _, l := range *a.find(id).lanes.Load() {
+		if open, _ := l.breaker.standing(); open {
+			n++
+		}
+	}
+	return n
+}
+
+// PromisedCount says how many claims have no outcome yet.
+func (a *Admission) PromisedCount() int { return a.promised.size() }

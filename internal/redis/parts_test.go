@@ -1,0 +1,147 @@
+package redis_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/redis"
+)
+
+func TestRequestsGatherWhileCallsAreUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls, largest atomic.Int64
+		g := redis.NewGather(50, 2, time.Minute, func(qs, rs []int) {
+			calls.Add(1)
+			largest.Store(max(largest.Load(), int64(len(qs))))
+			for i, q := range qs {
+				rs[i] = 2 * q
+			}
+			time.Sleep(time.Second) // the bubble's clock
+		})
+		var all sync.WaitGroup
+		for i := range 120 {
+			all.Go(func() {
+				if r, ok := g.Do(i); !ok || r != 2*i {
+					t.Errorf("%d: %d, %v", i, r, ok)
+				}
+			})
+		}
+		all.Wait()
+		g.Drain()
+		if calls.Load() > 5 || largest.Load() > 50 {
+			t.Errorf("120 requests took %d calls of up to %d", calls.Load(), largest.Load())
+		}
+	})
+}
+
+func TestARequestThatTakesTooLongIsGivenUpAndGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		done := make(chan struct{})
+		g := redis.NewGather(10, 1, time.Second, func(qs, _ []int) {
+			time.Sleep(3 * time.Second)
+			if qs[0] == 2 {
+				close(done)
+			}
+		})
+		began := time.Now()
+		var all sync.WaitGroup
+		for q := range 2 {
+			all.Go(func() {
+				if _, ok := g.Do(q + 1); ok {
+					t.Error("it was answered in time")
+				}
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		if d := time.Since(began); d != time.Second {
+			t.Errorf("given up after %v", d)
+		}
+		<-done
+		g.Drain()
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	now := time.Duration(0)
+	b := redis.NewBreaker(func() time.Duration { return now })
+	step := func(after time.Duration, allow, ok, open bool) {
+		t.Helper()
+		now += after
+		if got := b.Allow(); got != allow {
+			t.Fatalf("at %v: allowed %v", now, got)
+		}
+		if allow {
+			b.Done(ok)
+		}
+		if got, _ := b.Standing(); got != open {
+			t.Fatalf("at %v: open %v", now, got)
+		}
+	}
+	for range 4 {
+		step(10*time.Millisecond, true, false, false)
+	}
+	step(0, true, true, false) // a success forgets them
+	for range 4 {
+		step(10*time.Millisecond, true, false, false)
+	}
+	step(0, true, false, true) // the fifth in a row
+	step(100*time.Millisecond, false, false, true)
+	step(400*time.Millisecond, true, false, true) // a probe that fails
+	step(400*time.Millisecond, false, false, true)
+	step(100*time.Millisecond, true, true, true) // one that does not
+	step(0, true, true, false)                   // and a second one
+	step(0, true, false, false)
+	step(time.Second, true, false, true) // two that span a second
+}
+
+func TestHoldersAreReadWhileTheyGrow(t *testing.T) {
+	var h redis.HolderSet
+	key := func(i int) sluice.UserKey { return sluice.UserKeyOf(fmt.Sprint(i)) }
+	if h.Has(key(0)) {
+		t.Error("an empty set has a user")
+	}
+	const n = 10_000
+	var upTo atomic.Int64
+	upTo.Store(-1)
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := range n {
+			h.Add(key(i), key(i))
+			upTo.Store(int64(i))
+		}
+	})
+	all.Go(func() {
+		for at := int64(0); at < n-1; {
+			if at = upTo.Load(); at >= 0 && !h.Has(key(int(at))) {
+				t.Errorf("user %d was added and is not there", at)
+				return
+			}
+		}
+	})
+	all.Wait()
+	for i := range n {
+		if !h.Has(key(i)) || h.Has(key(n+i)) {
+			t.Fatalf("user %d: %v, a stranger: %v", i, h.Has(key(i)), h.Has(key(n+i)))
+		}
+	}
+}
+
+func BenchmarkHolders(b *testing.B) {
+	var h redis.HolderSet
+	for i := range 1_000_000 {
+		h.Add(sluice.UserKeyOf(fmt.Sprint(i)))
+	}
+	k := sluice.UserKeyOf("a stranger")
+	b.ReportAllocs()
+	for b.Loop() {
+		if h.Has(k) {
+			b.Fatal()
+		}
+	}
+}
