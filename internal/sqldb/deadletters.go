@@ -118,7 +118,7 @@ func (db *DB) KeepDeadLetter(ctx context.Context, raw []byte, fault string) erro
 }
 
 const letterColumns = `id, state, tries, fault, first_ms, last_ms, claim_id, campaign, user_id, request_id, source,
-	quantity, epoch, claimed_ms, codes, raw`
+	quantity, epoch, claimed_ms, COALESCE(codes, ''), raw`
 
 func scanLetter(scan func(...any) error) (d sluice.DeadLetter, err error) {
 	var claim []byte

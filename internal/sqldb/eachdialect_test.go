@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/servers"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
@@ -23,6 +24,24 @@ func onEach(t *testing.T, run func(t *testing.T, open opener)) {
 				first = openAt(t, cfg)
 			}
 			return first
+		})
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		place := servers.MariaDB(t)
+		run(t, func(t *testing.T, cfg sqldb.Config) *sqldb.DB {
+			db, err := sqldb.OpenMySQL(t.Context(), sqldb.MySQLConfig{
+				URL: place.URL, Remote: cfg.Remote, MaxTries: cfg.MaxTries, LostGrace: cfg.LostGrace, Now: cfg.Now,
+				Doubt: cfg.Doubt,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := db.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			return db
 		})
 	})
 }

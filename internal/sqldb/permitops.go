@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -56,6 +57,8 @@ func (t *tx) finish() error {
 func (t *tx) keepPermitOps() error {
 	type place struct{ no, epoch int64 }
 	places := map[string]place{}
+	var ops []*sluice.PermitOp
+	var args []any
 	for i := range t.permits {
 		op := &t.permits[i]
 		word, kept := permitOpWords[op.Kind]
@@ -75,12 +78,41 @@ func (t *tx) keepPermitOps() error {
 		if op.Kind != sluice.PermitAdjust {
 			claim = op.Claim[:]
 		}
-		var err error
-		op.Seq, err = t.insert(`INSERT INTO permit_ops (campaign_no, kind, claim_id, units, limit_units, revision, epoch)
-			VALUES (?, ?, ?, ?, ?, ?, ?)`, p.no, word, claim, op.Units, op.LimitUnits, op.Revision, op.Epoch)
-		if err != nil {
-			return fmt.Errorf("sqldb: operations for the permit of %s: %w", op.Campaign, err)
+		ops = append(ops, op)
+		args = append(args, p.no, word, claim, op.Units, op.LimitUnits, op.Revision, op.Epoch)
+	}
+	for len(ops) > 0 {
+		n := 1
+		if t.db.dialect == dialectMySQL { // each statement is a way to the server and back
+			n = min(len(ops), permitOpsChunk)
 		}
+		if err := t.insertPermitOps(ops[:n], args[:n*permitOpColumns]); err != nil {
+			return fmt.Errorf("sqldb: operations for permits: %w", err)
+		}
+		ops, args = ops[n:], args[n*permitOpColumns:]
+	}
+	return nil
+}
+
+// permitOpColumns are those that an operation brings with it.
+const permitOpColumns = 7
+
+// insertPermitOps writes rows in one statement. The numbers that the database deals out for one statement follow each
+// other in steps of the session.
+func (t *tx) insertPermitOps(ops []*sluice.PermitOp, args []any) error {
+	first, err := t.insert(`INSERT INTO permit_ops (campaign_no, kind, claim_id, units, limit_units, revision, epoch)
+		VALUES `+strings.Repeat(`(?, ?, ?, ?, ?, ?, ?), `, len(ops)-1)+`(?, ?, ?, ?, ?, ?, ?)`, args...)
+	if err != nil {
+		return err
+	}
+	step := int64(1)
+	if len(ops) > 1 {
+		if err := t.row(`SELECT @@auto_increment_increment`, nil, &step); err != nil {
+			return err
+		}
+	}
+	for i, op := range ops {
+		op.Seq = first + int64(i)*step
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ CREATE TABLE dead_letters (
     quantity    INTEGER NOT NULL DEFAULT 0,
     epoch       INTEGER NOT NULL DEFAULT 0,
     claimed_ms  INTEGER NOT NULL DEFAULT 0,
-    codes       TEXT    NOT NULL DEFAULT '',    -- JSON: coupon codes
+    codes       TEXT,                           -- JSON: coupon codes
     raw         BLOB
 );
 CREATE INDEX dead_letters_state ON dead_letters (state, id);
