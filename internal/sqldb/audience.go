@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -17,27 +19,62 @@ func (db *DB) PutAudience(
 	if len(users) > maxAudienceChunk {
 		return 0, sluice.Invalid(sluice.FieldFault{Field: "users", Detail: "at most 2,000 a write"})
 	}
+	for _, u := range users {
+		if len(u) > sluice.MaxUserID { // which a database that ignores conflicts would cut off
+			return 0, sluice.Invalid(sluice.FieldFault{Field: "users", Detail: "a user id has at most 64 bytes"})
+		}
+	}
 	err = db.write(ctx, laneBackground, func(t *tx) error {
 		no, err := t.noOf(campaign)
 		if err != nil {
 			return err
 		}
 		added, t.settings = 0, true
-		for _, u := range users {
-			n, err := t.exec(`INSERT OR IGNORE INTO audience (campaign_no, user_id, upload) VALUES (?, ?, ?)`, no, u, upload)
+		for some := range slices.Chunk(users, audienceRows) {
+			n, err := t.putAudience(no, upload, some)
 			if err != nil {
 				return err
 			}
-			if added += n; n == 0 {
-				_, err = t.exec(`UPDATE audience SET upload = ? WHERE campaign_no = ? AND user_id = ?`, upload, no, u)
-			}
-			if err != nil {
-				return err
-			}
+			added += n
 		}
 		return nil
 	})
 	return added, err
+}
+
+// audienceRows are written by one statement. A shorter list is filled up with its last user, so that one prepared
+// statement serves every length.
+const audienceRows = 100
+
+var (
+	insertAudience = `INSERT OR IGNORE INTO audience (campaign_no, user_id, upload) VALUES ` +
+		strings.Repeat(`(?, ?, ?), `, audienceRows-1) + `(?, ?, ?)`
+	markAudience = `UPDATE audience SET upload = ? WHERE campaign_no = ? AND user_id IN (` +
+		questionMarks(audienceRows) + `)`
+	deleteAudience = `DELETE FROM audience WHERE campaign_no = ? AND user_id IN (` + questionMarks(audienceRows) + `)`
+)
+
+func (t *tx) putAudience(no, upload int64, users []string) (added int64, err error) {
+	rows, marks := make([]any, 0, 3*audienceRows), make([]any, 0, audienceRows+2)
+	marks = append(marks, upload, no)
+	for i := range audienceRows {
+		u := users[min(i, len(users)-1)]
+		rows, marks = append(rows, no, u, upload), append(marks, u)
+	}
+	if added, err = t.exec(insertAudience, rows...); err != nil {
+		return 0, err
+	}
+	if added < int64(len(users)) { // some were there
+		_, err = t.exec(markAudience, marks...)
+	}
+	return added, err
+}
+
+// trimAudience deletes one chunk of those of another upload.
+var trimAudience = perDialect{
+	sqlite: `DELETE FROM audience WHERE campaign_no = ?1 AND user_id IN
+		(SELECT user_id FROM audience WHERE campaign_no = ?1 AND upload <> ?2 LIMIT ?3)`,
+	mysql: `DELETE FROM audience WHERE campaign_no = ? AND upload <> ? LIMIT ?`,
 }
 
 // TrimAudience takes out up to a chunk of those whom upload did not name, and says how many: zero means that none
@@ -48,8 +85,7 @@ func (db *DB) TrimAudience(ctx context.Context, campaign string, upload int64) (
 		if err != nil {
 			return err
 		}
-		removed, err = t.exec(`DELETE FROM audience WHERE campaign_no = ? AND user_id IN
-			(SELECT user_id FROM audience WHERE campaign_no = ? AND upload <> ? LIMIT ?)`, no, no, upload, maxAudienceChunk)
+		removed, err = t.exec(t.pick(trimAudience), no, upload, maxAudienceChunk)
 		t.settings = removed > 0
 		return err
 	})
@@ -68,8 +104,12 @@ func (db *DB) DropAudience(ctx context.Context, campaign string, users []string)
 			return err
 		}
 		removed, t.settings = 0, true
-		for _, u := range users {
-			n, err := t.exec(`DELETE FROM audience WHERE campaign_no = ? AND user_id = ?`, no, u)
+		for some := range slices.Chunk(users, audienceRows) {
+			args := []any{no}
+			for i := range audienceRows {
+				args = append(args, some[min(i, len(some)-1)])
+			}
+			n, err := t.exec(deleteAudience, args...)
 			if err != nil {
 				return err
 			}

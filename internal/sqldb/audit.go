@@ -5,13 +5,14 @@ import (
 	"database/sql"
 	"encoding/json"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/sluice-sale/sluice"
 )
 
 // Audit reads the audit log, newest first.
 func (db *DB) Audit(ctx context.Context, q sluice.AuditQuery) ([]sluice.AuditEntry, error) {
-	where, args := auditWhere(q)
+	where, args := db.auditWhere(q)
 	rows, err := db.rdb.QueryContext(ctx, `SELECT seq, at_ms, key_id, name, role, addr, request_id, reason,
 		action, object, before, after
 		FROM audit_log`+where+` ORDER BY seq DESC LIMIT ?`, append(args, q.Limit)...)
@@ -43,12 +44,16 @@ func (db *DB) Audit(ctx context.Context, q sluice.AuditQuery) ([]sluice.AuditEnt
 }
 
 // auditWhere builds the condition from constant pieces; every value is an argument.
-func auditWhere(q sluice.AuditQuery) (where string, args []any) {
+func (db *DB) auditWhere(q sluice.AuditQuery) (where string, args []any) {
 	var conds []string
 	add := func(cond string, a ...any) { conds, args = append(conds, cond), append(args, a...) }
 	match := func(column, v string) {
 		if p, ok := strings.CutSuffix(v, "*"); ok {
-			add("substr("+column+", 1, length(?)) = ?", p, p)
+			n := utf8.RuneCountInString(p)
+			if db.dialect == dialectMySQL { // where what names something is bytes
+				n = len(p)
+			}
+			add("substr("+column+", 1, ?) = ?", n, p)
 		} else if v != "" {
 			add(column+" = ?", v)
 		}

@@ -96,6 +96,9 @@ func (db *DB) AddBlock(ctx context.Context, b sluice.Block, a sluice.Actor) (slu
 			ON CONFLICT (id) DO UPDATE SET reason = excluded.reason, author = excluded.author,
 			expires_ms = excluded.expires_ms`,
 			b.ID, string(b.Scope), b.Value, b.Reason, b.Author, b.CreatedAt, b.ExpiresAt)
+		if err == nil { // of two servers that add it at once the second finds the id of the first
+			err = t.row(`SELECT id FROM blocklist WHERE scope = ? AND value = ?`, []any{string(b.Scope), b.Value}, &b.ID)
+		}
 		if err != nil {
 			return err
 		}
@@ -128,12 +131,17 @@ func (db *DB) RemoveBlock(
 	return b, err
 }
 
+var dropBlocks = perDialect{
+	sqlite: `DELETE FROM blocklist WHERE id IN
+		(SELECT id FROM blocklist WHERE expires_ms > 0 AND expires_ms < ? LIMIT ?)`,
+	mysql: `DELETE FROM blocklist WHERE expires_ms > 0 AND expires_ms < ? LIMIT ?`,
+}
+
 // DropExpiredBlocks deletes up to limit blocks that ended before `before`, and says how many. Blocks that have
 // just ended are kept for support to look up, so that a cleaner passes a moment some days back.
 func (db *DB) DropExpiredBlocks(ctx context.Context, before sluice.Millis, limit int) (n int64, err error) {
 	err = db.write(ctx, laneBackground, func(t *tx) error {
-		n, err = t.exec(`DELETE FROM blocklist WHERE id IN
-			(SELECT id FROM blocklist WHERE expires_ms > 0 AND expires_ms < ? LIMIT ?)`, before, limit)
+		n, err = t.exec(t.pick(dropBlocks), before, limit)
 		return err
 	})
 	return n, err

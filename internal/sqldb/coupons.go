@@ -59,6 +59,9 @@ func (t *tx) stepCoupon(was couponRow, is sluice.Coupon, e sluice.Effects) error
 	if is == was.Coupon {
 		return nil
 	}
+	if err := t.before(was.Campaign, e); err != nil {
+		return err
+	}
 	n, err := t.exec(`UPDATE coupons SET state = ?, live_units = ?, limit_units = ?, lock_ref = ?, lock_by = ?,
 		locked_until_ms = ?, redeem_ref = ?, redeem_by = ?, redeemed_ms = ?, spend_minor = ?, discount_minor = ?,
 		ended_ms = ?

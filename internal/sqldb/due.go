@@ -1,10 +1,13 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -68,13 +71,15 @@ func (t *tx) closeDue(now sluice.Millis, most int, leaveOut [maxLeftOut]any) (s 
 	if err != nil {
 		return s, err
 	}
+	if len(due) > 0 {
+		s.Lag = max(0, reading-due[0].due)
+	}
 	for _, group := range byCampaign(due) {
-		if err := t.closeGroup(group, now); err != nil {
+		n, err := t.closeGroup(group, now)
+		if err != nil {
 			return s, err
 		}
-	}
-	if s.Done = len(due); s.Done > 0 {
-		s.Lag = max(0, reading-due[0].due)
+		s.Done += n
 	}
 	next, err := t.firstMoment(`SELECT due_ms FROM orders
 		WHERE state = 'unpaid' AND campaign_no NOT IN (?, ?, ?, ?) ORDER BY due_ms LIMIT 1`, leaveOut[:]...)
@@ -84,11 +89,14 @@ func (t *tx) closeDue(now sluice.Millis, most int, leaveOut [maxLeftOut]any) (s 
 	return s, err
 }
 
-// closeGroup closes due orders of one campaign.
-func (t *tx) closeGroup(group []dueRow, now sluice.Millis) error {
+// closeGroup closes those of the due orders of one campaign that are unpaid still, and says how many they were.
+func (t *tx) closeGroup(group []dueRow, now sluice.Millis) (closed int, err error) {
 	campaign, tm, err := t.campaignTerms(group[0].campaignNo)
 	if err != nil {
-		return err
+		return 0, err
+	}
+	if group, err = t.stillDue(campaign, group); err != nil || len(group) == 0 {
+		return 0, err
 	}
 	var sum sluice.Effects
 	ids := make([]byte, 0, len(group)*len(sluice.ClaimID{}))
@@ -96,7 +104,7 @@ func (t *tx) closeGroup(group []dueRow, now sluice.Millis) error {
 		o := sluice.Order{State: sluice.OrderUnpaid, LiveUnits: r.live, LimitUnits: r.limit}
 		_, e, err := o.Close(sluice.CloseExpired, tm.Goods.LimitBackOnClose, now)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		sum.Held += e.Held
 		sum.Sold += e.Sold
@@ -108,15 +116,35 @@ func (t *tx) closeGroup(group []dueRow, now sluice.Millis) error {
 		query = closeDueBack
 	}
 	if err := t.updateSeqs(query, group, now); err != nil {
-		return err
+		return 0, err
 	}
 	if err := t.effects(group[0].campaignNo, campaign, sluice.ClaimID{}, sum); err != nil {
-		return err
+		return 0, err
 	}
-	return t.eventBatch(now, "order.closed", group[0].campaignNo, ids)
+	return len(group), t.eventBatch(now, "order.closed", group[0].campaignNo, ids)
+}
+
+// stillDue takes the campaign's lock and leaves out the rows that somebody ended before: nobody ends one without it.
+func (t *tx) stillDue(campaign string, group []dueRow) ([]dueRow, error) {
+	if t.w != nil { // with one writer nothing has moved
+		return group, nil
+	}
+	if _, _, err := t.lockCampaign(campaign); err != nil {
+		return nil, err
+	}
+	seqs, err := t.numbers(stillUnpaid, seqArgs(nil, group)...)
+	if err != nil {
+		return nil, err
+	}
+	due := map[int64]bool{}
+	for _, seq := range seqs {
+		due[seq] = true
+	}
+	return slices.DeleteFunc(group, func(r dueRow) bool { return !due[r.seq] }), nil
 }
 
 var (
+	stillUnpaid  = `SELECT seq FROM orders WHERE state = 'unpaid' AND seq IN (` + questionMarks(maxDue) + `)`
 	closeDueBack = `UPDATE orders SET state = 'closed', close_reason = 'expired', closed_ms = ?,
 		live_units = 0, limit_units = 0
 		WHERE state = 'unpaid' AND seq IN (` + questionMarks(maxDue) + `)`
@@ -130,17 +158,45 @@ var (
 // updateSeqs runs a set-based update of the group's rows, which must all be as they were read. The list of a shorter
 // group is filled up with its last row, so that one prepared statement serves every length.
 func (t *tx) updateSeqs(query string, group []dueRow, now sluice.Millis) error {
-	args := make([]any, 1, maxDue+1)
-	args[0] = now
-	for i := range maxDue {
-		args = append(args, group[min(i, len(group)-1)].seq)
+	if t.w == nil { // or it may walk all that are unpaid
+		query = strings.Replace(query, ` SET `, ` FORCE INDEX (PRIMARY) SET `, 1)
 	}
-	n, err := t.exec(query, args...)
+	n, err := t.exec(query, seqArgs([]any{now}, group)...)
 	if err == nil && n != int64(len(group)) {
 		return errMoved
 	}
 	return err
 }
+
+// seqArgs appends the seqs of a group, the last one again and again up to maxDue.
+func seqArgs(args []any, group []dueRow) []any {
+	for i := range maxDue {
+		args = append(args, group[min(i, len(group)-1)].seq)
+	}
+	return args
+}
+
+// What is due of coupons, and when more is. MySQL has no index of a part of the rows: its index begins with the state,
+// and serves one state at a time.
+var (
+	dueCoupons = perDialect{
+		sqlite: `SELECT ` + dueCoupon + ` FROM coupons WHERE state IN ('issued', 'locked') AND valid_until_ms <= ?1
+			AND (state = 'issued' OR locked_until_ms <= ?1) ORDER BY valid_until_ms LIMIT ?2`,
+		mysql: `SELECT * FROM (
+			SELECT * FROM (SELECT ` + dueCoupon + ` FROM coupons WHERE state = 'issued' AND valid_until_ms <= ?1
+			ORDER BY valid_until_ms LIMIT ?2) a UNION ALL
+			SELECT * FROM (SELECT ` + dueCoupon + ` FROM coupons WHERE state = 'locked' AND valid_until_ms <= ?1
+			AND locked_until_ms <= ?1 ORDER BY valid_until_ms LIMIT ?2) b) c ORDER BY valid_until_ms LIMIT ?2`,
+	}
+	nextCoupon = perDialect{
+		sqlite: `SELECT MIN(valid_until_ms) FROM coupons WHERE state IN ('issued', 'locked') AND valid_until_ms > ?1`,
+		mysql: `SELECT MIN(m) FROM (
+			SELECT MIN(valid_until_ms) AS m FROM coupons WHERE state = 'issued' AND valid_until_ms > ?1 UNION ALL
+			SELECT MIN(valid_until_ms) FROM coupons WHERE state = 'locked' AND valid_until_ms > ?1) a`,
+	}
+)
+
+const dueCoupon = `seq, claim_id, valid_until_ms, campaign_no, 0 AS live, 0 AS keeps, quantity`
 
 // ExpireCoupons marks up to most (at most 256, 0 means that) coupons past their validity as expired, the oldest
 // first, in one transaction behind payments and claims. A coupon that is locked for a purchase waits until the
@@ -148,9 +204,7 @@ func (t *tx) updateSeqs(query string, group []dueRow, now sluice.Millis) error {
 func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s sluice.Sweep, err error) {
 	err = db.writeAgain(ctx, laneBackground, func(t *tx) error {
 		s = sluice.Sweep{}
-		due, err := t.dueRows(`SELECT seq, claim_id, valid_until_ms, campaign_no, 0, 0, quantity FROM coupons
-			WHERE state IN ('issued', 'locked') AND valid_until_ms <= ? AND (state = 'issued' OR locked_until_ms <= ?)
-			ORDER BY valid_until_ms LIMIT ?`, now, now, atMost(most))
+		due, err := t.dueRows(t.pick(dueCoupons), now, atMost(most))
 		if err != nil {
 			return err
 		}
@@ -169,8 +223,7 @@ func (db *DB) ExpireCoupons(ctx context.Context, now sluice.Millis, most int) (s
 			s.Next = now
 			return nil
 		}
-		s.Next, err = t.firstMoment(`SELECT MIN(valid_until_ms) FROM coupons
-			WHERE state IN ('issued', 'locked') AND valid_until_ms > ?`, now)
+		s.Next, err = t.firstMoment(t.pick(nextCoupon), now)
 		return err
 	})
 	return s, err
@@ -225,7 +278,7 @@ func (t *tx) dueRows(query string, args ...any) (due []dueRow, err error) {
 	return due, rows.Err()
 }
 
-// byCampaign splits rows by campaign, in the order in which the campaigns first appear.
+// byCampaign splits rows by campaign, in the order of the campaigns' numbers, in which their locks are taken.
 func byCampaign(due []dueRow) (groups [][]dueRow) {
 	at := map[int64]int{}
 	for _, r := range due {
@@ -237,6 +290,7 @@ func byCampaign(due []dueRow) (groups [][]dueRow) {
 		}
 		groups[i] = append(groups[i], r)
 	}
+	slices.SortFunc(groups, func(a, b []dueRow) int { return cmp.Compare(a[0].campaignNo, b[0].campaignNo) })
 	return groups
 }
 

@@ -41,9 +41,23 @@ func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice
 // DropBuckets deletes up to limit buckets that began before `before`, and says how many.
 func (db *DB) DropBuckets(ctx context.Context, before sluice.Millis, limit int) (n int64, err error) {
 	err = db.write(ctx, laneBackground, func(t *tx) error {
-		n, err = t.exec(`DELETE FROM funnel_buckets WHERE (campaign_no, start_ms, width_ms) IN
-			(SELECT b.campaign_no, b.start_ms, b.width_ms FROM campaigns c
-			CROSS JOIN funnel_buckets b ON b.campaign_no = c.no AND b.start_ms < ? LIMIT ?)`, before, limit)
+		n = 0
+		if t.db.dialect == dialectSQLite {
+			n, err = t.exec(`DELETE FROM funnel_buckets WHERE (campaign_no, start_ms, width_ms) IN
+				(SELECT b.campaign_no, b.start_ms, b.width_ms FROM campaigns c
+				CROSS JOIN funnel_buckets b ON b.campaign_no = c.no AND b.start_ms < ? LIMIT ?)`, before, limit)
+			return err
+		}
+		campaigns, err := t.numbers(`SELECT no FROM campaigns ORDER BY no`)
+		for _, no := range campaigns {
+			if err != nil || n >= int64(limit) {
+				break
+			}
+			var some int64
+			some, err = t.exec(`DELETE FROM funnel_buckets WHERE campaign_no = ? AND start_ms < ? LIMIT ?`,
+				no, before, int64(limit)-n)
+			n += some
+		}
 		return err
 	})
 	return n, err

@@ -115,6 +115,9 @@ func (t *tx) stepOrder(was orderRow, is sluice.Order, e sluice.Effects) error {
 	if is == was.Order {
 		return nil
 	}
+	if err := t.before(was.Campaign, e); err != nil {
+		return err
+	}
 	n, err := t.exec(`UPDATE orders SET state = ?, live_units = ?, limit_units = ?, paid_ms = ?, closed_ms = ?,
 		close_reason = ?, refund_due = ?, refunded_ms = ?
 		WHERE claim_id = ? AND state = ? AND refund_due = ? AND live_units = ? AND limit_units = ?`,
@@ -128,6 +131,16 @@ func (t *tx) stepOrder(was orderRow, is sluice.Order, e sluice.Effects) error {
 		return errMoved
 	}
 	return t.effects(was.campaignNo, was.Campaign, is.ID, e)
+}
+
+// before takes the campaign's lock ahead of the rows of a step that has effects on the campaign. All such steps, and
+// settling, meet at that lock, so that none waits for another one's row while it holds what that one needs.
+func (t *tx) before(campaign string, e sluice.Effects) error {
+	if t.w != nil || e == (sluice.Effects{}) { // with one writer there is nobody to wait for
+		return nil
+	}
+	_, _, err := t.lockCampaign(campaign)
+	return err
 }
 
 // effects moves the campaign's counters and gives back to the permit.
