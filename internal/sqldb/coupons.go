@@ -48,8 +48,16 @@ func scanCoupon(scan func(...any) error, tc termsCache) (r couponRow, err error)
 	return r, nil
 }
 
-// coupon reads a coupon by its code inside the transaction; ErrNotFound where there is none.
+// coupon reads a coupon by its code inside the transaction, and locks its row, so that what is read of its redemptions
+// afterwards is of the same moment; ErrNotFound where there is none. The row is locked before the campaign's: nobody who
+// holds the campaign's lock asks for that of a coupon.
 func (t *tx) coupon(code string) (couponRow, error) {
+	if t.w == nil {
+		var seq int64
+		if err := t.row(t.locking(`SELECT seq FROM coupons WHERE code = ?`), []any{code}, &seq); err != nil {
+			return couponRow{}, err
+		}
+	}
 	return scanCoupon(func(into ...any) error { return t.row(couponByCode, []any{code}, into...) }, termsCache{})
 }
 

@@ -29,19 +29,10 @@ func onEach(t *testing.T, run func(t *testing.T, open opener)) {
 	t.Run("mariadb", func(t *testing.T) {
 		place := servers.MariaDB(t)
 		run(t, func(t *testing.T, cfg sqldb.Config) *sqldb.DB {
-			db, err := sqldb.OpenMySQL(t.Context(), sqldb.MySQLConfig{
+			return openMySQL(t, sqldb.MySQLConfig{
 				URL: place.URL, Remote: cfg.Remote, MaxTries: cfg.MaxTries, LostGrace: cfg.LostGrace, Now: cfg.Now,
-				Doubt: cfg.Doubt,
+				Doubt: cfg.Doubt, Around: cfg.Around,
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := db.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			return db
 		})
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/conformance"
+	"github.com/sluice-sale/sluice/internal/servers"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
@@ -39,8 +40,19 @@ func (p *permitLog) released() []sluice.PermitOp {
 }
 
 func TestTradeConformance(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		tradeOn(t, func(t *testing.T) *sqldb.DB { return openLedger(t, filepath.Join(t.TempDir(), "l.db")) })
+	})
+	t.Run("mariadb", func(t *testing.T) {
+		tradeOn(t, func(t *testing.T) *sqldb.DB {
+			return openMySQL(t, sqldb.MySQLConfig{URL: servers.MariaDB(t).URL, Remote: true})
+		})
+	})
+}
+
+func tradeOn(t *testing.T, open func(t *testing.T) *sqldb.DB) {
 	conformance.Trade(t, func(t *testing.T) conformance.TradeBench {
-		db := openLedger(t, filepath.Join(t.TempDir(), "l.db"))
+		db := open(t)
 		permit := &permitLog{}
 		db.SetPermit(permit)
 		return conformance.TradeBench{
