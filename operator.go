@@ -169,6 +169,12 @@ func Switches() []SwitchSpec {
 	}
 }
 
+// PendingSwitch is a switch that was set while the ledger was away, and who set it.
+type PendingSwitch struct {
+	Setting SwitchSetting
+	Actor   Actor
+}
+
 // SwitchSetting is a switch as it is set. Campaign is empty for the server.
 type SwitchSetting struct {
 	Name     string

@@ -23,10 +23,17 @@ type Switchboard interface {
 	SetSwitches(all []sluice.SwitchSetting)
 }
 
+// Fleet has the other nodes take over what was changed here. It returns how many nodes live and on how many of them
+// the settings as they are now are in force: once it is all of them, after a few seconds at the latest.
+type Fleet interface {
+	Spread(ctx context.Context) (nodes, inForce int)
+}
+
 // SwitchesConfig puts the desk of switches together. Ledger and Board are required.
 type SwitchesConfig struct {
 	Ledger SwitchLedger
 	Board  Switchboard
+	Fleet  Fleet            // nil: this is the only node
 	Now    func() time.Time // default time.Now
 }
 
@@ -72,22 +79,35 @@ func (d *Switches) Set(ctx context.Context, s sluice.SwitchSetting, a sluice.Act
 	}
 	began := d.cfg.Now()
 	s.Author, s.Reason, s.At = a.Name, a.Reason, sluice.MillisOf(began)
+	before, err := d.set(ctx, s, a)
+	if err != nil {
+		return sluice.SwitchResult{}, err
+	}
+	r := sluice.SwitchResult{Setting: s, Before: before, Nodes: 1, InForce: 1}
+	if d.cfg.Fleet != nil {
+		r.Nodes, r.InForce = d.cfg.Fleet.Spread(ctx)
+	}
+	r.TookMS = d.cfg.Now().Sub(began).Milliseconds()
+	return r, nil
+}
+
+// set records a setting and puts it in force on this node.
+func (d *Switches) set(ctx context.Context, s sluice.SwitchSetting, a sluice.Actor) (sluice.SwitchSetting, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	before, err := d.cfg.Ledger.SetSwitch(ctx, s, a)
 	if err != nil && !errors.Is(err, sluice.ErrUncertain) {
-		return sluice.SwitchResult{}, err
+		return before, err
 	}
 	loaded := d.load(context.WithoutCancel(ctx)) // whatever is on disk is in force, also where the commit is in doubt
 	if err != nil {
-		return sluice.SwitchResult{}, err
+		return before, err
 	}
 	if loaded != nil {
-		return sluice.SwitchResult{}, &sluice.Fault{Kind: sluice.ErrUnavailable, Code: "NOT_IN_FORCE",
+		return before, &sluice.Fault{Kind: sluice.ErrUnavailable, Code: "NOT_IN_FORCE",
 			Detail: "the switch is recorded, but not in force yet: set it again"}
 	}
-	return sluice.SwitchResult{Setting: s, Before: before, Nodes: 1, InForce: 1,
-		TookMS: d.cfg.Now().Sub(began).Milliseconds()}, nil
+	return before, nil
 }
 
 func checkSwitch(s *sluice.SwitchSetting) error {

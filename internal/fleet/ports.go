@@ -30,24 +30,18 @@ type SwitchLedger interface {
 	Lead(ctx context.Context, job, node string, term time.Duration) (token int64, leads bool, err error)
 }
 
-// PendingSwitch is a switch that was set while the ledger was away, and who set it.
-type PendingSwitch struct {
-	Setting sluice.SwitchSetting `json:"setting"`
-	Actor   sluice.Actor         `json:"actor"`
-}
-
 // Control is where nodes meet in Redis.
 type Control interface {
 	// Meet writes a node's heartbeat and gives those of all nodes, with AgeMS by the clock of Redis, and the revision of
 	// the pending switches.
 	Meet(ctx context.Context, n sluice.Node) (nodes []sluice.Node, rev int64, err error)
 	// Pending gives the switches that are not in the ledger yet, as of rev.
-	Pending(ctx context.Context) (all []PendingSwitch, rev int64, err error)
+	Pending(ctx context.Context) (all []sluice.PendingSwitch, rev int64, err error)
 	// Keep adds one and gives the revision with it. A later setting of the same switch takes the place of the one before.
-	Keep(ctx context.Context, p PendingSwitch) (rev int64, err error)
+	Keep(ctx context.Context, p sluice.PendingSwitch) (rev int64, err error)
 	// Drop takes one out that is in the ledger now, or that a later change has made pointless, unless it was set anew
 	// since.
-	Drop(ctx context.Context, p PendingSwitch) error
+	Drop(ctx context.Context, p sluice.PendingSwitch) error
 	// Part takes a node that stops out of the list.
 	Part(ctx context.Context, id string) error
 }

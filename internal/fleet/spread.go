@@ -12,22 +12,9 @@ import (
 // Nodes lists every node, dead ones too, in the order of their names. A node counts by its younger heartbeat of the
 // two stores. ErrUnavailable where neither answers.
 func (f *Fleet) Nodes(ctx context.Context) ([]sluice.Node, error) {
-	ask, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	var sources [2][]sluice.Node
-	var errs [2]error
-	errs[1] = sluice.ErrUnavailable
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if f.cfg.Control != nil {
-			sources[1], _, errs[1] = f.cfg.Control.Meet(ask, f.node())
-		}
-	}()
-	sources[0], errs[0] = f.cfg.Registry.Nodes(ask)
-	<-done
-	if errs[0] != nil && errs[1] != nil {
-		return nil, errs[0]
+	sources, err := f.ask(ctx)
+	if err != nil {
+		return nil, err
 	}
 	byID := map[string]sluice.Node{}
 	for _, list := range sources {
@@ -46,6 +33,56 @@ func (f *Fleet) Nodes(ctx context.Context) ([]sluice.Node, error) {
 	}
 	slices.SortFunc(all, func(a, b sluice.Node) int { return strings.Compare(a.Name+"\x00"+a.ID, b.Name+"\x00"+b.ID) })
 	return all, nil
+}
+
+// laterGrace is how much longer than Redis the ledger may take to list the nodes.
+const laterGrace = 200 * time.Millisecond
+
+// ask reads the nodes from both stores at once. Where Redis has answered, a ledger that is slow or away is not waited
+// for.
+func (f *Fleet) ask(ctx context.Context) (sources [][]sluice.Node, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	type answer struct {
+		nodes []sluice.Node
+		err   error
+	}
+	ledger, redis := make(chan answer, 1), make(chan answer, 1)
+	go func() {
+		nodes, err := f.cfg.Registry.Nodes(ctx)
+		ledger <- answer{nodes, err}
+	}()
+	go func() {
+		if f.cfg.Control == nil {
+			redis <- answer{err: sluice.ErrUnavailable}
+			return
+		}
+		nodes, _, err := f.cfg.Control.Meet(ctx, f.node())
+		redis <- answer{nodes, err}
+	}()
+	var late <-chan time.Time
+	err = sluice.ErrUnavailable
+	for left := 2; left > 0; left-- {
+		select {
+		case a := <-ledger:
+			if a.err == nil {
+				sources = append(sources, a.nodes)
+			} else {
+				err = a.err
+			}
+		case a := <-redis:
+			if a.err == nil {
+				sources = append(sources, a.nodes)
+				late = time.After(laterGrace)
+			}
+		case <-late:
+			return sources, nil
+		}
+	}
+	if len(sources) == 0 {
+		return nil, err
+	}
+	return sources, nil
 }
 
 // merge joins what two stores say of one node: what is in force there only grows.

@@ -30,7 +30,7 @@ type Switches struct {
 	mu    sync.Mutex
 	known bool                   // base was read
 	base  []sluice.SwitchSetting // as the ledger had it when it was read last
-	over  []PendingSwitch        // as Redis had it
+	over  []sluice.PendingSwitch // as Redis had it
 }
 
 // NewSwitches makes it.
@@ -106,7 +106,7 @@ func (s *Switches) SetSwitch(
 	case !away || s.cfg.Control == nil:
 		return before, err
 	}
-	p := PendingSwitch{Setting: x, Actor: a}
+	p := sluice.PendingSwitch{Setting: x, Actor: a}
 	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	if _, e := s.cfg.Control.Keep(ask, p); e != nil {
@@ -143,15 +143,15 @@ func (s *Switches) setInLedger(
 }
 
 // lay adds a pending switch to what is known of them. The caller holds mu.
-func (s *Switches) lay(p PendingSwitch) {
-	s.over = append(slices.DeleteFunc(s.over, func(o PendingSwitch) bool { return same(o.Setting, p.Setting) }), p)
+func (s *Switches) lay(p sluice.PendingSwitch) {
+	s.over = append(slices.DeleteFunc(s.over, func(o sluice.PendingSwitch) bool { return same(o.Setting, p.Setting) }), p)
 }
 
 // forget takes back what is pending of a switch that the ledger has in a later setting.
 func (s *Switches) forget(ctx context.Context, x sluice.SwitchSetting) {
 	s.mu.Lock()
-	i := slices.IndexFunc(s.over, func(o PendingSwitch) bool { return same(o.Setting, x) })
-	var p PendingSwitch
+	i := slices.IndexFunc(s.over, func(o sluice.PendingSwitch) bool { return same(o.Setting, x) })
+	var p sluice.PendingSwitch
 	if i >= 0 {
 		p = s.over[i]
 		s.over = slices.Delete(s.over, i, i+1)
@@ -169,7 +169,7 @@ func (s *Switches) forget(ctx context.Context, x sluice.SwitchSetting) {
 
 // overlay takes over what Redis has. Entries that are gone from there stay until the ledger has been read again:
 // whoever took them out has recorded them in it.
-func (s *Switches) overlay(all []PendingSwitch) {
+func (s *Switches) overlay(all []sluice.PendingSwitch) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	old := s.joined()
@@ -230,7 +230,7 @@ func (s *Switches) record(ctx context.Context) {
 			return
 		}
 		s.mu.Lock()
-		s.over = slices.DeleteFunc(s.over, func(o PendingSwitch) bool { return o == p })
+		s.over = slices.DeleteFunc(s.over, func(o sluice.PendingSwitch) bool { return o == p })
 		s.mu.Unlock()
 	}
 }
