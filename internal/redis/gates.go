@@ -49,9 +49,6 @@ type AdmitCall struct {
 	Peers    []string // the other campaigns of the limit group: same tag, same Shards
 	Shard    int
 	Claims   []sluice.Claim // of users whose home is Shard
-	// Replicas asks for so many replicas to have what the call did before it returns (WAIT); 0 asks for none. Fewer, or a
-	// wait that fails, is no error: see AdmitReply.Replicas.
-	Replicas int
 }
 
 // AdmitReply answers an AdmitCall. Where Status is not GateOK nothing was done and Claims is empty; a sealed gate
@@ -64,7 +61,6 @@ type AdmitReply struct {
 	Returning int64
 	Queued    int64
 	Claims    []ClaimReply // one for each claim, in order
-	Replicas  int          // that have what the call did, where AdmitCall.Replicas asked for some
 }
 
 // ClaimReply answers one claim.

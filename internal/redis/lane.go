@@ -91,11 +91,7 @@ func (l *lane) send(set *sluice.Campaign, claims []sluice.Claim) (AdmitReply, er
 	a := l.c.a
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.CallTime)
 	defer cancel()
-	call := AdmitCall{Campaign: set, Peers: *l.c.peers.Load(), Shard: l.shard, Claims: claims}
-	if a.cfg.Ack == sluice.AckReplica {
-		call.Replicas = a.cfg.Replicas
-	}
-	return a.gates.Admit(ctx, call)
+	return a.gates.Admit(ctx, AdmitCall{Campaign: set, Peers: *l.c.peers.Load(), Shard: l.shard, Claims: claims})
 }
 
 func refuse(rs []answer, status callStatus, retry int64) {
@@ -131,12 +127,12 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 		}
 	}
 	if len(winners) > 0 {
-		l.promise(winners, slots, rs, reply.Replicas)
+		l.promise(set, winners, slots, rs)
 	}
 }
 
 // promise keeps the winners and brings about what the level of their answer asks for.
-func (l *lane) promise(winners []sluice.Claim, slots []int, rs []answer, replicas int) {
+func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int, rs []answer) {
 	a := l.c.a
 	for i := range winners {
 		l.c.holders.add(winners[i].ID.User())
@@ -155,24 +151,31 @@ func (l *lane) promise(winners []sluice.Claim, slots []int, rs []answer, replica
 			rs[lateSlots[i]].late = &d
 		}
 	}
-	short := a.cfg.Ack == sluice.AckReplica && replicas < a.cfg.Replicas
-	if a.cfg.Ack == sluice.AckBroker && a.deps.Publisher != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.MaxWait)
-		err := a.deps.Publisher.Publish(ctx, winners)
-		cancel()
-		if short = err != nil; short {
-			a.cfg.Log.Warn("the broker did not confirm claims", "campaign", l.c.id, "claims", len(winners), "err", err)
-		}
-	}
-	if !short {
+	err := l.secure(set, winners)
+	if err == nil {
 		return
 	}
-	// They are admitted and go on, but not as safe as the answer QUEUED would say.
+	// They are admitted and go on, but are not as safe as the answer QUEUED would say.
+	a.cfg.Log.Warn("claims are not as safe as was asked for", "campaign", l.c.id, "claims", len(winners), "err", err)
 	for _, i := range slots {
 		if rs[i].late == nil {
 			rs[i].status = callUnknown
 		}
 	}
+}
+
+// secure brings about what an answer QUEUED rests on beyond the permit.
+func (l *lane) secure(set *sluice.Campaign, winners []sluice.Claim) error {
+	a := l.c.a
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.MaxWait)
+	defer cancel()
+	switch {
+	case a.cfg.Ack == sluice.AckReplica:
+		return a.gates.Replicated(ctx, set, l.shard, a.cfg.Replicas)
+	case a.cfg.Ack == sluice.AckBroker && a.deps.Publisher != nil:
+		return a.deps.Publisher.Publish(ctx, winners)
+	}
+	return nil
 }
 
 // rest waits; false where the admission is closed meanwhile.

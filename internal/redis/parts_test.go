@@ -21,7 +21,7 @@ func TestRequestsGatherWhileCallsAreUnderWay(t *testing.T) {
 			for i, q := range qs {
 				rs[i] = 2 * q
 			}
-			time.Sleep(time.Second) // the bubble's clock
+			<-time.After(time.Second) // the bubble's clock
 		})
 		var all sync.WaitGroup
 		for i := range 120 {
@@ -43,7 +43,7 @@ func TestARequestThatTakesTooLongIsGivenUpAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
 		g := redis.NewGather(10, 1, time.Second, func(qs, _ []int) {
-			time.Sleep(3 * time.Second)
+			<-time.After(3 * time.Second)
 			if qs[0] == 2 {
 				close(done)
 			}

@@ -14,6 +14,7 @@ type asking interface {
 	SoldOut(ctx context.Context, c *sluice.Campaign, to int) (SoldOut, error)
 	Holders(ctx context.Context, c *sluice.Campaign, shard int, from int64) (Holders, error)
 	Find(ctx context.Context, campaigns []sluice.Campaign, id sluice.ClaimID) (sluice.Claim, bool, error)
+	Replicated(ctx context.Context, c *sluice.Campaign, shard, replicas int) error
 }
 
 // watching is what admission looks at, and what it tells the gates of the ledger; *Gates does it.

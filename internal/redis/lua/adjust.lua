@@ -14,8 +14,9 @@ if at > e then return {'X', 0} end
 local revision = tonumber(g[2])
 if r <= revision then return {'D', tonumber(redis.call('HGET', KEYS[2], 't' .. r) or 0)} end
 if r > revision + 1 then return {'K', 0} end
+local now = clock()
 local available, share, taken, returning = tonumber(g[3]), tonumber(g[4]), tonumber(g[5]), tonumber(g[6])
-if returning > 0 and clock() >= tonumber(g[7]) then available, returning = available + returning, 0 end
+if returning > 0 and now >= tonumber(g[7]) then available, returning = available + returning, 0 end
 local did = d
 if d < 0 then
   did = -math.min(-d, math.max(available, 0))
@@ -23,7 +24,9 @@ if d < 0 then
 else
   share = share + d
 end
-redis.call('HSET', KEYS[1], 'revision', r, 'available', available + did, 'returning', returning, 'share', share,
+-- Under a lease nothing becomes available: more units wait for its end, as those do that come back.
+if did > 0 and now < tonumber(g[7]) then returning = returning + did else available = available + did end
+redis.call('HSET', KEYS[1], 'revision', r, 'available', available, 'returning', returning, 'share', share,
   'taken', taken)
 redis.call('HSET', KEYS[2], 't' .. r, did)
 return {'D', did}

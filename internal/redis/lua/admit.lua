@@ -121,7 +121,8 @@ end
 
 if k > 0 then
   live, queued = live + took, queued + took
-  redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', live, 'queued', queued)
+  redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', live, 'queued', queued,
+    'last', now)
   redis.call('HSET', KEYS[2], unpack(set))
   redis.call('HSET', KEYS[3], unpack(pend))
   if f > 0 then redis.call('APPEND', KEYS[4], table.concat(fresh)) end
