@@ -113,7 +113,9 @@ func until(t *testing.T, what string, ok func() bool) {
 }
 
 // receive reads until enough says so. A queue that is away for a moment is asked again.
-func (q *queueTest) receive(t *testing.T, c QueueConsumer, limit int, enough func([]sluice.Delivery) bool) []sluice.Delivery {
+func (q *queueTest) receive(
+	t *testing.T, c QueueConsumer, limit int, enough func([]sluice.Delivery) bool,
+) []sluice.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), QueuePatience)
 	defer cancel()

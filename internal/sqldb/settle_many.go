@@ -389,9 +389,11 @@ func (b *batch) one(s *sale, c *sluice.Claim) (sluice.Outcome, error) {
 	return sluice.Outcome{Reason: why, State: sluice.ClaimConfirmed, CouponCodes: c.CouponCodes}, nil
 }
 
-// failAlone gives back what admission took for a claim that leaves no row.
+// failAlone answers a claim that leaves no row. A permit in this process gets back what it had taken. One elsewhere does
+// not: its claim is tried again, and the units of a claim that might be settled yet are not given to anybody; they go
+// back when it is discarded, together with a row that says so.
 func (b *batch) failAlone(s *sale, c *sluice.Claim) sluice.Outcome {
-	if q := max(0, int64(c.Quantity)); !b.refuse {
+	if q := max(0, int64(c.Quantity)); !b.refuse && !b.t.db.cfg.Remote {
 		s.settled += q
 		b.t.release(s.id, c.ID, sluice.Effects{ReleaseUnits: q, ReleaseLimit: q})
 	}
