@@ -153,11 +153,12 @@ func failing(fail *atomic.Int32, err error) func(string, func() error) error {
 }
 
 // TestCloseUnderFailedCommits gives a unit back once, whatever becomes of the commits that close its order.
-func TestCloseUnderFailedCommits(t *testing.T) {
+func TestCloseUnderFailedCommits(t *testing.T) { onEach(t, closeUnderFailedCommits) }
+
+func closeUnderFailedCommits(t *testing.T, open opener) {
 	errCommit := errors.New("the commit failed")
 	var fail atomic.Int32
-	path := filepath.Join(t.TempDir(), "l.db")
-	db := openAt(t, sqldb.Config{Path: path, CacheMB: 8, Around: failing(&fail, errCommit)})
+	db := open(t, sqldb.Config{Around: failing(&fail, errCommit)})
 	for _, way := range []struct {
 		name string
 		step func(id sluice.ClaimID) error
@@ -241,10 +242,11 @@ func (p *doubtfulPermit) inDoubt() []string {
 
 // TestABrokenCampaignHoldsUpNoOther plants wrong counters: the steps that they forbid are undone and told, the
 // orders of other campaigns close on time.
-func TestABrokenCampaignHoldsUpNoOther(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "l.db")
+func TestABrokenCampaignHoldsUpNoOther(t *testing.T) { onEach(t, brokenCampaignHoldsUpNoOther) }
+
+func brokenCampaignHoldsUpNoOther(t *testing.T, open opener) {
 	var doubted atomic.Int64
-	db := openAt(t, sqldb.Config{Path: path, CacheMB: 8, Doubt: func(campaign, _ string) {
+	db := open(t, sqldb.Config{Doubt: func(campaign, _ string) {
 		if campaign != "broken" {
 			t.Error("in doubt:", campaign)
 		}
@@ -256,7 +258,9 @@ func TestABrokenCampaignHoldsUpNoOther(t *testing.T) {
 		Goods: sluice.Goods{PriceMinor: 1}})
 	id := settleMany(t, db, broken.ID, 5)[0]
 	settleMany(t, db, sound.ID, 5)
-	plant(t, path, `UPDATE campaigns SET held = 0 WHERE id = 'broken'`)
+	if err := db.Plant(t.Context(), `UPDATE campaigns SET held = 0 WHERE id = 'broken'`); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := db.CloseOrder(t.Context(), id, sluice.CloseCancelled, sluice.Actor{}, dueStart); !errors.Is(err,
 		sluice.ErrUnavailable) {
 		t.Fatalf("cancel: %v", err)

@@ -19,7 +19,7 @@ func onEach(t *testing.T, run func(t *testing.T, open opener)) {
 		path := filepath.Join(t.TempDir(), "ledger.db")
 		var first *sqldb.DB
 		run(t, func(t *testing.T, cfg sqldb.Config) *sqldb.DB {
-			if first == nil {
+			if first == nil || first.Ended() {
 				cfg.Path, cfg.CacheMB = path, 8
 				first = openAt(t, cfg)
 			}

@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/sluice-sale/sluice"
@@ -18,12 +19,15 @@ func (db *DB) OpenEpoch(ctx context.Context, campaign string, from int64, cause 
 	err := db.write(ctx, laneUrgent, func(t *tx) error {
 		opened = false
 		now := sluice.MillisOf(db.cfg.Now())
-		n, err := t.exec(`UPDATE campaigns SET epoch = epoch + 1, updated_ms = ? WHERE id = ? AND epoch = ?`,
-			now, campaign, from)
-		if err != nil || n == 0 {
+		no, epoch, err := t.lockCampaign(campaign)
+		if errors.Is(err, sluice.ErrNotFound) {
+			return nil
+		}
+		if err != nil || epoch != from {
 			return err
 		}
-		no, epoch, err := t.lockCampaign(campaign)
+		epoch++
+		_, err = t.exec(`UPDATE campaigns SET epoch = ?, updated_ms = ? WHERE no = ?`, epoch, now, no)
 		if err != nil {
 			return err
 		}

@@ -1,10 +1,49 @@
 package sqldb
 
-import "context"
+import (
+	"context"
+	"errors"
+)
 
 // PanicWhileHot has a write panic while it holds the driver's connection.
 func (db *DB) PanicWhileHot(ctx context.Context) error {
 	return db.write(ctx, laneClaims, func(t *tx) error {
 		return t.hot(func(*hotConn) error { panic("a bug") })
 	})
+}
+
+// Plant changes the database behind the ledger's back, past its checks.
+func (db *DB) Plant(ctx context.Context, statement string) error {
+	off := perDialect{`PRAGMA ignore_check_constraints = 1`, `SET SESSION check_constraint_checks = 0`}
+	on := perDialect{`PRAGMA ignore_check_constraints = 0`, `SET SESSION check_constraint_checks = 1`}
+	var err error
+	plant := func(run func(string) error) {
+		for _, text := range []string{db.dialect.pick(off), statement, db.dialect.pick(on)} {
+			if err == nil {
+				err = run(text)
+			}
+		}
+	}
+	if db.crew == nil {
+		e := db.pause(ctx, func() {
+			plant(func(text string) error { _, e := db.w.conn.ExecContext(ctx, text); return e })
+		})
+		return errors.Join(err, e)
+	}
+	conn, e := db.crew.pool.Conn(ctx)
+	if e != nil {
+		return e
+	}
+	plant(func(text string) error { _, e := conn.ExecContext(ctx, text); return e })
+	return errors.Join(err, conn.Close())
+}
+
+// Ended says whether the ledger was closed.
+func (db *DB) Ended() bool {
+	if db.w == nil {
+		return false
+	}
+	db.w.mu.Lock()
+	defer db.w.mu.Unlock()
+	return db.w.closing
 }

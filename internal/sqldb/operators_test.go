@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"reflect"
 	"testing"
 
@@ -44,9 +43,11 @@ func wantJSON(t *testing.T, what string, got json.RawMessage, want string) {
 	}
 }
 
-func TestSwitchesSurviveARestartAndAreAudited(t *testing.T) {
-	path, ctx := filepath.Join(t.TempDir(), "l.db"), context.Background()
-	db := openLedger(t, path)
+func TestSwitchesSurviveARestartAndAreAudited(t *testing.T) { onEach(t, switchesSurvive) }
+
+func switchesSurvive(t *testing.T, open opener) {
+	ctx := context.Background()
+	db := open(t, sqldb.Config{})
 	set := sluice.SwitchSetting{Name: sluice.SwitchMaxRate, Value: 500, Set: true, Reason: "calm", Author: "ops", At: 1000}
 	if before, err := db.SetSwitch(ctx, set, operator); err != nil || before.Set {
 		t.Fatalf("first set: %+v %v", before, err)
@@ -64,7 +65,7 @@ func TestSwitchesSurviveARestartAndAreAudited(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db = openLedger(t, path)
+	db = open(t, sqldb.Config{})
 	all, err := db.Switches(ctx)
 	if err != nil || len(all) != 1 || all[0] != set {
 		t.Fatalf("after a restart: %+v %v", all, err)
@@ -84,8 +85,10 @@ func TestSwitchesSurviveARestartAndAreAudited(t *testing.T) {
 	}
 }
 
-func TestBlocksKeepTheirIDAndExpire(t *testing.T) {
-	db, ctx := openLedger(t, filepath.Join(t.TempDir(), "l.db")), context.Background()
+func TestBlocksKeepTheirIDAndExpire(t *testing.T) { onEach(t, blocksKeepTheirIDAndExpire) }
+
+func blocksKeepTheirIDAndExpire(t *testing.T, open opener) {
+	db, ctx := open(t, sqldb.Config{}), context.Background()
 	b := sluice.Block{ID: "blk_a", Scope: sluice.BlockUser, Value: "u1", Reason: "bot", Author: "ops",
 		CreatedAt: 1000, ExpiresAt: 5000}
 	if _, err := db.AddBlock(ctx, b, operator); err != nil {
@@ -115,8 +118,10 @@ func TestBlocksKeepTheirIDAndExpire(t *testing.T) {
 	wantJSON(t, "before", e.Before, `{"scope":"user","value":"u1","reason":"bot","expires_at_ms":9000}`)
 }
 
-func TestAuditPagesAndFilters(t *testing.T) {
-	db, ctx := openLedger(t, filepath.Join(t.TempDir(), "l.db")), context.Background()
+func TestAuditPagesAndFilters(t *testing.T) { onEach(t, auditPagesAndFilters) }
+
+func auditPagesAndFilters(t *testing.T, open opener) {
+	db, ctx := open(t, sqldb.Config{}), context.Background()
 	for i := range 10 {
 		a := operator
 		if i%2 == 1 {
@@ -154,8 +159,10 @@ func TestAuditPagesAndFilters(t *testing.T) {
 	}
 }
 
-func TestKeysAreAuditedWithoutTheirHash(t *testing.T) {
-	db, ctx := openLedger(t, filepath.Join(t.TempDir(), "l.db")), context.Background()
+func TestKeysAreAuditedWithoutTheirHash(t *testing.T) { onEach(t, keysAreAuditedWithoutTheirHash) }
+
+func keysAreAuditedWithoutTheirHash(t *testing.T, open opener) {
+	db, ctx := open(t, sqldb.Config{}), context.Background()
 	k := sluice.APIKey{ID: "key_9", Name: "till", Role: sluice.RoleMerchant, MerchantID: "m1", Prefix: "slk_ab",
 		CreatedAt: 1000}
 	k.Hash[0] = 7

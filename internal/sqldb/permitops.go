@@ -23,8 +23,15 @@ var permitOpWords = map[sluice.PermitOpKind]string{
 // lockCampaign takes the lock under which everything that concerns a campaign's units is written, and reads its
 // number and epoch. A write that does so before its first change of a row cannot meet another one half way.
 // ErrNotFound: there is none.
+//
+// The row is locked by its number: a look-up by its id would lock that index first and the row after it, the other way
+// round than whoever holds the row and looks it up again.
 func (t *tx) lockCampaign(id string) (no, epoch int64, err error) {
-	if err = t.row(t.locking(`SELECT no, epoch FROM campaigns WHERE id = ?`), []any{id}, &no, &epoch); err != nil {
+	err = t.row(`SELECT no FROM campaigns WHERE id = ?`, []any{id}, &no)
+	if err == nil {
+		err = t.row(t.locking(`SELECT epoch FROM campaigns WHERE no = ?`), []any{no}, &epoch)
+	}
+	if err != nil {
 		return 0, 0, fmt.Errorf("sqldb: campaign %s: %w", id, err)
 	}
 	return no, epoch, nil

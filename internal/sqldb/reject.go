@@ -16,12 +16,15 @@ const defaultLostGrace = time.Minute
 // claim that the ledger knows stays as it is, and its recorded outcome is given. ErrNotFound: there is no such
 // campaign.
 func (t *tx) reject(c sluice.Claim, why sluice.Reason) (out sluice.Outcome, err error) {
-	var no, limitNo, rows int64
-	var kind sluice.Kind
-	err = t.row(t.locking(`SELECT no, kind, limit_no, claims FROM campaigns WHERE id = ?`), []any{c.Campaign},
-		&no, &kind, &limitNo, &rows)
+	no, _, err := t.lockCampaign(c.Campaign)
 	if err != nil {
-		return out, fmt.Errorf("sqldb: campaign %s: %w", c.Campaign, err)
+		return out, err
+	}
+	var limitNo, rows int64
+	var kind sluice.Kind
+	err = t.row(`SELECT kind, limit_no, claims FROM campaigns WHERE no = ?`, []any{no}, &kind, &limitNo, &rows)
+	if err != nil {
+		return out, err
 	}
 	if out, err = t.recordedClaim(c, kind); err != nil || out.Replayed {
 		return out, err

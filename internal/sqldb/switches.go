@@ -100,7 +100,8 @@ func (t *tx) setSwitch(s sluice.SwitchSetting, a sluice.Actor) (before sluice.Sw
 // movePaymentClock stops or starts the clock of unpaid windows. The row is read under the writer's lock, so that
 // no order settles between the switch and the clock.
 func (t *tx) movePaymentClock(down bool, now sluice.Millis) error {
-	c, err := t.paymentClock()
+	var c sluice.PaymentClock
+	err := t.row(t.locking(`SELECT stopped_ms, since_ms FROM payment_clock WHERE one = 1`), nil, &c.Stopped, &c.Since)
 	if err != nil {
 		return fmt.Errorf("sqldb: payment clock: %w", err)
 	}
