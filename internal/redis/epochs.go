@@ -238,3 +238,12 @@ func (a *Admission) remind() {
 		}
 	}
 }
+
+// Campaign gives what the node knows of a campaign, with the epoch that it believes in.
+func (a *Admission) Campaign(id string) (sluice.Campaign, bool) {
+	c := a.find(id)
+	if c == nil {
+		return sluice.Campaign{}, false
+	}
+	return *c.set.Load(), true
+}

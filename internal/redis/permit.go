@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -122,90 +121,4 @@ func (a *Admission) apply(ops []sluice.PermitOp) {
 		}
 		done = done[n:]
 	}
-}
-
-// maxAsks bounds how often a decrease asks the gates: each time but the first since the epoch moved.
-const maxAsks = 4
-
-// Adjust changes the campaign's total under a change id, before or during the sale, whichever node is asked. A decrease
-// takes only what is available. The same change id with the same Asked gives the recorded answer; with another it is an
-// ErrConflict. ErrUnavailable with the code ADJUSTMENT_PENDING: a decrease is written down and will be carried out; ask
-// again with the same id.
-func (a *Admission) Adjust(ctx context.Context, adj sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error) {
-	old, err := a.deps.Adjustments.Adjustment(ctx, adj.ChangeID)
-	switch {
-	case err == nil && (old.Campaign != adj.Campaign || old.Asked != adj.Asked):
-		return adj, sluice.NewFault(sluice.ErrConflict, "CHANGE_ID_REUSED", "the change id was used for another adjustment")
-	case err == nil && !old.Pending:
-		return old, nil
-	case err != nil && !errors.Is(err, sluice.ErrNotFound):
-		return adj, err
-	}
-	if adj.Asked >= 0 {
-		adj.Applied = adj.Asked
-		return a.increase(ctx, adj, by)
-	}
-	is, err := a.deps.Adjustments.BeginAdjustment(ctx, adj, by)
-	for range maxAsks {
-		if err != nil || !is.Pending {
-			return is, err
-		}
-		a.SetEpoch(is.Campaign, is.Epoch)
-		taken, err := a.takeBack(ctx, is)
-		if err != nil {
-			a.cfg.Log.Warn("a decrease waits for the gates", "change", adj.ChangeID, "err", err)
-			break
-		}
-		is, err = a.deps.Adjustments.FinishAdjustment(ctx, adj.ChangeID, is.Epoch, taken, sluice.MillisOf(a.cfg.Now()))
-		if err != nil {
-			return is, err
-		}
-	}
-	if !is.Pending {
-		return is, nil
-	}
-	return is, sluice.NewFault(sluice.ErrUnavailable, "ADJUSTMENT_PENDING",
-		"the decrease is written down and will be carried out; ask again with the same change id")
-}
-
-// takeBack takes the units of a decrease from the gates of its epoch.
-func (a *Admission) takeBack(ctx context.Context, is sluice.Adjustment) (int64, error) {
-	call, cancel := context.WithTimeout(ctx, a.cfg.MaxWait)
-	defer cancel()
-	results, err := a.look.Apply(call, []sluice.PermitOp{{
-		Kind: sluice.PermitAdjust, Campaign: is.Campaign, Units: is.Asked, Epoch: is.Epoch, Revision: is.Revision,
-	}})
-	switch {
-	case err != nil:
-		return 0, err
-	case len(results) != 1 || results[0].Verdict != sluice.PermitDone || results[0].Epoch != is.Epoch:
-		return 0, sluice.NewFault(sluice.ErrUnavailable, "ADJUSTMENT_PENDING", "the gates are of another epoch")
-	}
-	return results[0].Taken, nil
-}
-
-// increase writes more units down and hands them to the gates at once; should that fail the releaser does it.
-func (a *Admission) increase(
-	ctx context.Context, adj sluice.Adjustment, by sluice.Actor,
-) (sluice.Adjustment, error) {
-	is, err := a.deps.Adjustments.RecordAdjustment(ctx, adj, by)
-	if err != nil {
-		return is, err
-	}
-	c := a.find(is.Campaign)
-	if c == nil {
-		return is, nil
-	}
-	epoch := is.Epoch
-	if epoch == 0 {
-		epoch = c.set.Load().Epoch
-	}
-	call, cancel := context.WithTimeout(ctx, a.cfg.CallTime)
-	defer cancel()
-	if _, err := a.look.Apply(call, []sluice.PermitOp{{
-		Kind: sluice.PermitAdjust, Campaign: is.Campaign, Units: is.Applied, Epoch: epoch, Revision: is.Revision,
-	}}); err != nil {
-		a.cfg.Log.Warn("an increase waits for the releaser", "change", is.ChangeID, "err", err)
-	}
-	return is, nil
 }

@@ -48,9 +48,9 @@ type Adjustments interface {
 	RecordAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
 	// BeginAdjustment writes a decrease down as pending, with its revision and epoch. Idempotent by change id.
 	BeginAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
-	// FinishAdjustment carries out a pending decrease of which the gates gave taken units in an epoch. It comes back
-	// pending, with the present epoch, where the campaign's epoch has moved since: the gates have to be asked again.
-	FinishAdjustment(ctx context.Context, changeID string, epoch, taken int64, now sluice.Millis) (sluice.Adjustment, error)
+	// FinishAdjustment carries out a pending decrease of which the gates gave -done.Applied units in the epoch done.Epoch.
+	// It comes back pending, with the present epoch, where the campaign's epoch has moved since.
+	FinishAdjustment(ctx context.Context, done sluice.Adjustment) (sluice.Adjustment, error)
 }
 
 // Fleet is what degraded mode needs of the other nodes. It lies in the ledger.
