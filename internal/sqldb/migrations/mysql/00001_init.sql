@@ -158,7 +158,7 @@ CREATE TABLE IF NOT EXISTS adjustments (
 CREATE TABLE IF NOT EXISTS epochs (
     campaign_no BIGINT      NOT NULL,
     epoch       BIGINT      NOT NULL,
-    cause       VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL CHECK (cause IN ('created', 'planned', 'lost')),
+    cause       VARCHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL CHECK (cause IN ('created', 'planned', 'lost', 'degraded')),
     armed_ms    BIGINT      NOT NULL,
     PRIMARY KEY (campaign_no, epoch)
 ) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
