@@ -32,6 +32,7 @@ func scanCampaign(row scanner) (c sluice.Campaign, err error) {
 	}
 	t, err := parseTerms(text)
 	c.Goods, c.Coupon, c.Protection, c.Eligibility = t.Goods, t.Coupon, t.Protection, t.Eligibility
+	c.Shards = t.Shards
 	return c, err
 }
 

@@ -15,6 +15,34 @@ func (db *DB) OpenEpoch(ctx context.Context, campaign string, from int64, cause 
 	if cause != sluice.EpochPlanned && cause != sluice.EpochLost && cause != sluice.EpochDegraded {
 		return false, sluice.Invalid(sluice.FieldFault{Field: "cause", Detail: "is planned, lost or degraded"})
 	}
+	return db.openEpoch(ctx, campaign, from, cause, nil)
+}
+
+// Reshard opens an epoch as OpenEpoch does, planned, from which on the campaign has another number of shards: whoever
+// knows the epoch knows the shards.
+func (db *DB) Reshard(ctx context.Context, campaign string, from int64, shards int) (bool, error) {
+	if shards < 1 || shards > sluice.MaxShards {
+		detail := fmt.Sprintf("is not from 1 to %d", sluice.MaxShards)
+		return false, sluice.Invalid(sluice.FieldFault{Field: "shards", Detail: detail})
+	}
+	return db.openEpoch(ctx, campaign, from, sluice.EpochPlanned, func(t *tx, no int64) error {
+		c, err := t.campaign(campaign)
+		if err != nil {
+			return err
+		}
+		c.Shards = shards
+		text, err := marshalTerms(&c)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(`UPDATE campaigns SET terms = ? WHERE no = ?`, text, no)
+		return err
+	})
+}
+
+func (db *DB) openEpoch(
+	ctx context.Context, campaign string, from int64, cause sluice.EpochCause, with func(t *tx, no int64) error,
+) (bool, error) {
 	opened := false
 	err := db.write(ctx, laneUrgent, func(t *tx) error {
 		opened = false
@@ -35,6 +63,11 @@ func (db *DB) OpenEpoch(ctx context.Context, campaign string, from int64, cause 
 			no, epoch, string(cause))
 		if err != nil {
 			return err
+		}
+		if with != nil {
+			if err := with(t, no); err != nil {
+				return err
+			}
 		}
 		opened, t.settings = true, true
 		note := epochNote{Campaign: campaign, Epoch: epoch, Cause: cause}

@@ -20,6 +20,7 @@ type storedTerms struct {
 	Coupon      *couponTerms      `json:"coupon,omitempty"`
 	Protection  *protectionTerms  `json:"protection,omitempty"`
 	Eligibility *eligibilityTerms `json:"eligibility,omitempty"`
+	Shards      int               `json:"shards,omitempty"`
 }
 
 type goodsTerms struct {
@@ -59,11 +60,12 @@ type terms struct {
 	Coupon      sluice.CouponTerms
 	Protection  sluice.Protection
 	Eligibility sluice.Eligibility
+	Shards      int
 }
 
 // marshalTerms is stable: equal terms give equal bytes.
 func marshalTerms(c *sluice.Campaign) (string, error) {
-	t := storedTerms{V: termsVersion}
+	t := storedTerms{V: termsVersion, Shards: c.Shards}
 	if c.Kind == sluice.KindGoods {
 		g := goodsTerms(c.Goods)
 		t.Goods = &g
@@ -93,6 +95,7 @@ func parseTerms(text string) (t terms, err error) {
 	if s.V != termsVersion {
 		return t, fmt.Errorf("sqldb: campaigns.terms: version %d is not known to this server", s.V)
 	}
+	t.Shards = s.Shards
 	if s.Goods != nil {
 		t.Goods = sluice.Goods(*s.Goods)
 	}

@@ -103,26 +103,19 @@ func (p *comparison) scan(ctx context.Context, gates Gates, shard int) error {
 				continue
 			}
 			p.claims++
-			p.scanned[shard] += liveUnits(g)
+			p.scanned[shard] += int64(g.LiveUnits)
 			if !known {
 				twice[g.ID] = true
 				p.suspect(g.ID)
 				continue
 			}
 			p.rows[i].seen = true
-			if liveUnits(g) != int64(p.rows[i].row.LiveUnits) || g.Queued != nil {
+			if int64(g.LiveUnits) != int64(p.rows[i].row.LiveUnits) || g.Queued != nil {
 				p.suspect(g.ID)
 			}
 		}
 		return nil
 	})
-}
-
-func liveUnits(g sluice.GateClaim) int64 {
-	if g.Live {
-		return int64(g.Quantity)
-	}
-	return 0
 }
 
 func (p *comparison) suspect(id sluice.ClaimID) {

@@ -28,12 +28,13 @@ const (
 	repairRelease        // an operation that a claim has ended
 	repairSettled        // the claim is settled: it is not pending any more
 	repairSettle         // the claim goes to the settler again
+	repairRearm          // the gates are armed anew, which takes what the ledger has
 )
 
 // words is what a run's record says of a repair.
 func (r repair) words() string {
 	return [...]string{"", "taken from the permit", "released to the permit", "told the gate that it is settled",
-		"settled"}[r]
+		"settled", "armed anew"}[r]
 }
 
 // verdict is a difference and what is to be done about it.
@@ -51,7 +52,7 @@ func judge(e evidence, now sluice.Millis, stuck time.Duration) (v verdict, diffe
 			Kind: kind, Claim: e.id.String(), Units: units, Detail: fmt.Sprintf(format, args...),
 		}, r, e}, true
 	}
-	units, live := int64(e.gate.Quantity), int64(e.row.LiveUnits)
+	units, live := int64(e.gate.LiveUnits), int64(e.row.LiveUnits)
 	switch {
 	case e.onItsWay:
 		return v, false
@@ -67,9 +68,10 @@ func judge(e evidence, now sluice.Millis, stuck time.Duration) (v verdict, diffe
 		return differ(sluice.DriftEndedClaim, units, repairRelease, "live in the gate, ended in the ledger")
 	case !e.gate.Live && live > 0:
 		return differ(sluice.DriftMissingClaim, live, repairNone, "ended in the gate, live in the ledger")
-	case e.gate.Live && units != live:
-		return differ(sluice.DriftQuantity, max(units-live, live-units), repairNone,
-			"%d units in the gate, %d in the ledger", units, live)
+	case e.gate.Live && units > live: // some of its coupons were given back
+		return differ(sluice.DriftQuantity, units-live, repairRearm, "%d units in the gate, %d in the ledger", units, live)
+	case e.gate.Live && units < live:
+		return differ(sluice.DriftQuantity, live-units, repairNone, "%d units in the gate, %d in the ledger", units, live)
 	case e.gate.Live && e.gate.Queued != nil:
 		return differ(sluice.DriftStuck, 0, repairSettled, "settled, and the gate was not told")
 	}
@@ -81,7 +83,7 @@ func judgeUnknown(
 	e evidence, now sluice.Millis, stuck time.Duration,
 	differ func(sluice.DriftKind, int64, repair, string, ...any) (verdict, bool),
 ) (v verdict, differs bool) {
-	units := int64(e.gate.Quantity)
+	units := int64(e.gate.LiveUnits)
 	switch {
 	case !e.gate.Live:
 		return differ(sluice.DriftUnknownClaim, 0, repairNone, "ended in the gate, unknown to the ledger")
@@ -95,8 +97,8 @@ func judgeUnknown(
 
 // op gives the operation that a repair is made of, in the epoch of the campaign.
 func (v verdict) op(c sluice.Campaign) sluice.PermitOp {
-	op := sluice.PermitOp{Campaign: c.ID, Claim: v.claim.id, Epoch: c.Epoch}
 	row := v.claim.row
+	op := sluice.PermitOp{Campaign: c.ID, Claim: v.claim.id, Epoch: c.Epoch, Quantity: int64(row.Quantity)}
 	if v.repair == repairTake {
 		op.Kind, op.Units, op.LimitUnits = sluice.PermitTake, int64(row.LiveUnits), int64(row.LimitUnits)
 		return op

@@ -31,6 +31,9 @@ func (r *Reconciler) mend(ctx context.Context, c sluice.Campaign, all []verdict,
 		case repairSettled:
 			told = append(told, *v.claim.gate.Queued)
 			v.drift.Repair = v.repair.words()
+		case repairRearm:
+			r.deps.Rearm(c.ID, c.Epoch)
+			v.drift.Repair = v.repair.words()
 		case repairSettle:
 			drive, driven = append(drive, *v.claim.gate.Queued), append(driven, i)
 		}

@@ -23,8 +23,7 @@ type Freezer interface {
 // Nothing of it changes a gate. ErrUnavailable may be asked again.
 type Gates interface {
 	// State tells of every shard that answered, in their order, each as of one moment; a shard without a gate has Armed
-	// false. It looks at all shards that there are, also at those above c.Shards that an earlier epoch left. A shard
-	// that cannot be reached is left out and is the error.
+	// false. A shard that cannot be reached is left out and is the error.
 	State(ctx context.Context, c sluice.Campaign) ([]sluice.ShardState, error)
 	// Claims hands over all claims of a shard, in batches and in any order; the slice is used again. A claim that is there
 	// throughout is handed over at least once, maybe twice; of one that comes, settles or ends meanwhile any state may be
@@ -48,7 +47,7 @@ type Repairs interface {
 	// Complete brings the transfers that are under way between the campaign's shards to their end.
 	Complete(ctx context.Context, c sluice.Campaign) error
 	// Drop deletes a slice of a campaign's keys and says whether there is more: first everything but the claims of its
-	// users, and with claims set these too.
+	// users, and with claims set these too. ErrConflict while there are claims that are not settled.
 	Drop(ctx context.Context, c sluice.Campaign, claims bool) (more bool, err error)
 }
 
@@ -73,6 +72,8 @@ type Armory interface {
 type EpochLedger interface {
 	// OpenEpoch moves the campaign from epoch from to the next one; false: somebody else did.
 	OpenEpoch(ctx context.Context, campaign string, from int64, cause sluice.EpochCause) (bool, error)
+	// Reshard opens an epoch, planned, from which on the campaign has another number of shards.
+	Reshard(ctx context.Context, campaign string, from int64, shards int) (bool, error)
 	// EpochArmed records that the gates of an epoch are open. Idempotent.
 	EpochArmed(ctx context.Context, campaign string, epoch int64) error
 	Epochs(ctx context.Context, campaign string) ([]sluice.Epoch, error)

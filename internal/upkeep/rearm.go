@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -68,6 +67,26 @@ var errOvertaken = fmt.Errorf("%w: another node is arming the campaign", sluice.
 func (r *Rearmer) Rearm(
 	ctx context.Context, campaign string, from int64, cause sluice.EpochCause,
 ) (epoch int64, err error) {
+	return r.rearm(ctx, campaign, from, cause, 0)
+}
+
+// Reshard gives a campaign another number of shards, in a new epoch. What the gates have pending is settled first, since
+// its users get other homes. ErrUnavailable: a shard does not answer, or something cannot be settled; nothing has changed
+// then but that the campaign has to be armed again, which happens by itself.
+func (r *Rearmer) Reshard(ctx context.Context, campaign string, shards int) (epoch int64, err error) {
+	c, err := r.deps.Campaigns.Campaign(ctx, campaign)
+	if err != nil {
+		return 0, err
+	}
+	if epoch, err = r.rearm(ctx, campaign, c.Epoch, sluice.EpochPlanned, shards); err != nil {
+		r.Ask(campaign, c.Epoch)
+	}
+	return epoch, err
+}
+
+func (r *Rearmer) rearm(
+	ctx context.Context, campaign string, from int64, cause sluice.EpochCause, shards int,
+) (epoch int64, err error) {
 	if _, busy := r.busy.LoadOrStore(campaign, true); busy {
 		return 0, errOvertaken
 	}
@@ -85,14 +104,14 @@ func (r *Rearmer) Rearm(
 	if err != nil {
 		return 0, fmt.Errorf("upkeep: rearm %s: %w", campaign, err)
 	}
-	if c.Epoch > from {
+	if c.Epoch > from && shards == 0 {
 		armed, err := r.Armed(ctx, c)
 		if err != nil || armed {
 			return c.Epoch, err
 		}
 	}
 	began := time.Now()
-	w := &rearming{Rearmer: r, turn: turn, c: c, next: c.Epoch + 1, cause: cause}
+	w := &rearming{Rearmer: r, turn: turn, c: c, next: c.Epoch + 1, cause: cause, to: shards}
 	if err := w.run(ctx); err != nil {
 		return 0, fmt.Errorf("upkeep: rearm %s for epoch %d: %w", campaign, w.next, err)
 	}
@@ -139,8 +158,7 @@ type rearming struct {
 	c     sluice.Campaign
 	next  int64
 	cause sluice.EpochCause
-	moved bool          // the number of shards has changed: claims have other homes
-	old   []int         // shards of the old number that answered
+	to    int           // the number of shards from this epoch on; 0: as before
 	live  map[int]int64 // by shard that answers: units of live claims after the join
 	away  int64         // units of live claims whose shard does not answer
 	rows  int
@@ -150,12 +168,7 @@ func (w *rearming) run(ctx context.Context) error {
 	if err := w.seal(ctx); err != nil {
 		return err
 	}
-	if w.moved {
-		if err := w.drain(ctx); err != nil {
-			return err
-		}
-	}
-	opened, err := w.deps.Epochs.OpenEpoch(ctx, w.c.ID, w.c.Epoch, w.cause)
+	opened, err := w.open(ctx)
 	if err != nil {
 		return err
 	}
@@ -165,7 +178,7 @@ func (w *rearming) run(ctx context.Context) error {
 	if err := w.flushed(ctx); err != nil {
 		return err
 	}
-	if w.moved {
+	if w.to > 0 {
 		if err := w.clear(ctx); err != nil {
 			return err
 		}
@@ -192,24 +205,31 @@ func (w *rearming) seal(ctx context.Context) error {
 	}
 	was := lastArmed(epochs)
 	w.live = map[int]int64{}
-	armed, sound := 0, 0
+	sound := 0
 	for _, s := range states {
-		if s.Shard < shardsOf(w.c) {
-			w.live[s.Shard] = 0
-		}
-		if s.Armed {
-			armed++
-			w.old = append(w.old, s.Shard)
-		}
+		w.live[s.Shard] = 0
 		if s.Armed && s.Epoch >= was {
 			sound++
 		}
 	}
-	w.moved = err == nil && armed > 0 && armed != shardsOf(w.c) && contiguous(w.old)
-	if whole := sound == shardsOf(w.c) || w.moved && sound == armed; was > 0 && (err != nil || !whole) {
+	if was > 0 && (err != nil || sound < shardsOf(w.c)) {
 		w.cause = sluice.EpochLost
 	}
 	return nil
+}
+
+// open moves the campaign to the epoch.
+func (w *rearming) open(ctx context.Context) (bool, error) {
+	if w.to == 0 {
+		return w.deps.Epochs.OpenEpoch(ctx, w.c.ID, w.c.Epoch, w.cause)
+	}
+	if w.cause != sluice.EpochPlanned {
+		return false, fmt.Errorf("%w: a shard is missing or has forgotten: arm the campaign first", sluice.ErrUnavailable)
+	}
+	if err := w.drain(ctx); err != nil {
+		return false, err
+	}
+	return w.deps.Epochs.Reshard(ctx, w.c.ID, w.c.Epoch, w.to)
 }
 
 // lastArmed gives the last epoch in which there were gates, 0 where there was none. What was opened since and not armed,
@@ -223,23 +243,12 @@ func lastArmed(epochs []sluice.Epoch) (was int64) {
 	return was
 }
 
-// contiguous says whether the shards are 0 to n-1, as after an arming for n shards; a hole is a loss.
-func contiguous(shards []int) bool {
-	slices.Sort(shards)
-	for i, s := range shards {
-		if i != s {
-			return false
-		}
-	}
-	return true
-}
-
 // drain settles what sealed gates have pending, since claims get other homes and the old gates are given up.
 func (w *rearming) drain(ctx context.Context) error {
 	if w.deps.Settler == nil {
 		return fmt.Errorf("%w: nobody settles what the old shards have pending", sluice.ErrUnavailable)
 	}
-	for _, shard := range w.old {
+	for shard := range shardsOf(w.c) {
 		err := w.deps.Gates.Pending(ctx, w.c, shard, func(claims []sluice.Claim) error {
 			_, err := door{w.deps.Settler, w.deps.Repairs, nil}.settle(ctx, w.c, claims)
 			return err
@@ -251,18 +260,35 @@ func (w *rearming) drain(ctx context.Context) error {
 	return nil
 }
 
-// clear gives up gates whose claims have other homes now. All of those are rows of the ledger.
+// clear gives up gates whose claims have other homes now. All of those are rows of the ledger; what is left in the
+// queue is settled already, and goes as it is read.
 func (w *rearming) clear(ctx context.Context) error {
+	deadline := time.Now().Add(w.cfg.Flush)
 	for {
 		more, err := w.deps.Repairs.Drop(ctx, w.c, true)
-		if err != nil {
-			return err
+		switch {
+		case errors.Is(err, sluice.ErrConflict) && time.Now().Before(deadline):
+			err = wait(ctx, w.cfg.Poll)
+		case err == nil && !more:
+			return w.sealNew(ctx)
 		}
-		if !more {
-			break
+		if err == nil {
+			err = w.keepTurn(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("give up the old shards: %w", err)
 		}
 	}
-	_, err := w.deps.Armory.Seal(ctx, w.c, w.next)
+}
+
+// sealNew seals the shards of the new number.
+func (w *rearming) sealNew(ctx context.Context) error {
+	w.c.Shards = w.to
+	states, err := w.deps.Armory.Seal(ctx, w.c, w.next)
+	w.live = map[int]int64{}
+	for _, s := range states {
+		w.live[s.Shard] = 0
+	}
 	return err
 }
 

@@ -34,8 +34,8 @@ type ReconcilerDeps struct {
 	Repairs Repairs
 	Settler Settler
 	Letters Letters // nil: there are no dead letters
-	// Doubt has a campaign armed anew whose gate has forgotten: see Rearmer.
-	Doubt func(campaign string, epoch int64)
+	// Doubt has a campaign armed anew whose gate has forgotten, Rearm one that has lost nothing: see Rearmer.
+	Doubt, Rearm func(campaign string, epoch int64)
 }
 
 // Permits says what a permit in this process has of a campaign; false where there is none.

@@ -70,7 +70,7 @@ func (s *Sweeper) campaign(ctx context.Context, c sluice.Campaign, now sluice.Mi
 	before := now.Add(-s.cfg.After)
 	var dead map[sluice.ClaimID]bool
 	for _, state := range states {
-		if state.Queued == 0 || state.Oldest > before {
+		if state.Queued == 0 {
 			continue
 		}
 		if dead == nil {
