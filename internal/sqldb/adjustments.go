@@ -46,9 +46,22 @@ func (db *DB) RecordAdjustment(
 	if a.Asked > 0 {
 		a.Applied = a.Asked
 	}
-	var done sluice.Adjustment
-	err := db.writeAgain(ctx, laneUrgent, func(t *tx) (err error) {
-		done, err = t.adjust(a, actor)
+	return db.adjustment(ctx, a, false, actor)
+}
+
+// AdjustFree is RecordAdjustment where there is no permit but the ledger: a decrease takes what is free here.
+func (db *DB) AdjustFree(
+	ctx context.Context, a sluice.Adjustment, actor sluice.Actor,
+) (sluice.Adjustment, error) {
+	a.Applied = max(0, a.Asked)
+	return db.adjustment(ctx, a, true, actor)
+}
+
+func (db *DB) adjustment(
+	ctx context.Context, a sluice.Adjustment, free bool, actor sluice.Actor,
+) (done sluice.Adjustment, err error) {
+	err = db.writeAgain(ctx, laneUrgent, func(t *tx) (err error) {
+		done, err = t.adjust(a, free, actor)
 		return err
 	})
 	if err != nil {
@@ -57,7 +70,8 @@ func (db *DB) RecordAdjustment(
 	return done, nil
 }
 
-func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment, error) {
+// adjust carries out an adjustment; free says that a decrease takes what the ledger has free.
+func (t *tx) adjust(a sluice.Adjustment, free bool, actor sluice.Actor) (sluice.Adjustment, error) {
 	if _, _, err := t.lockCampaign(a.Campaign); err != nil {
 		return a, err
 	}
@@ -71,6 +85,9 @@ func (t *tx) adjust(a sluice.Adjustment, actor sluice.Actor) (sluice.Adjustment,
 	c, err := t.campaign(a.Campaign)
 	if err != nil {
 		return a, err
+	}
+	if free && a.Asked < 0 {
+		a.Applied = -min(-a.Asked, max(0, c.Stock.Free()))
 	}
 	if c.Stock.Total+a.Applied > sluice.MaxTotal {
 		detail := fmt.Sprintf("the total would pass %d", sluice.MaxTotal)

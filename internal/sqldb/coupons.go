@@ -48,9 +48,9 @@ func scanCoupon(scan func(...any) error, tc termsCache) (r couponRow, err error)
 	return r, nil
 }
 
-// coupon reads a coupon by its code inside the transaction, and locks its row, so that what is read of its redemptions
-// afterwards is of the same moment; ErrNotFound where there is none. The row is locked before the campaign's: nobody who
-// holds the campaign's lock asks for that of a coupon.
+// coupon reads a coupon by its code inside the transaction, and locks its row, so that what is read of its
+// redemptions afterwards is of the same moment; ErrNotFound where there is none. The row is locked before the
+// campaign's: nobody who holds the campaign's lock asks for that of a coupon.
 func (t *tx) coupon(code string) (couponRow, error) {
 	if t.w == nil {
 		var seq int64
@@ -61,8 +61,8 @@ func (t *tx) coupon(code string) (couponRow, error) {
 	return scanCoupon(func(into ...any) error { return t.row(couponByCode, []any{code}, into...) }, termsCache{})
 }
 
-// stepCoupon writes what a transition made of the coupon, with its effects on the counters and the permit. The row must
-// still be what was read: the holder of a lock or of a redemption is compared as well as the state.
+// stepCoupon writes what a transition made of the coupon, with its effects on the counters and the permit. The row
+// must still be what was read: the holder of a lock or of a redemption is compared as well as the state.
 func (t *tx) stepCoupon(was couponRow, is sluice.Coupon, e sluice.Effects) error {
 	if is == was.Coupon {
 		return nil

@@ -154,6 +154,7 @@ func mysqlConfig(cfg MySQLConfig) (*mysql.Config, error) {
 		"sql_mode":                 "'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO'",
 		"innodb_lock_wait_timeout": fmt.Sprint(max(1, int(cfg.LockWait/time.Second))),
 		"autocommit":               "1",
+		"time_zone":                "'+00:00'", // where no hour comes twice
 	}
 	return c, nil
 }

@@ -87,6 +87,8 @@ type sale struct {
 
 	claims []int // of the batch
 
+	leased bool // some node says SOLD_OUT by itself
+
 	held, sold, wrote int64  // changes
 	settled           int64  // units that leave "queued"
 	ids               []byte // of the confirmed claims
@@ -172,6 +174,9 @@ func (b *batch) open() error {
 		if err := s.lock(b.t); err != nil {
 			return err
 		}
+	}
+	if b.refuse {
+		return b.leases()
 	}
 	return nil
 }
@@ -352,7 +357,7 @@ func (b *batch) one(s *sale, c *sluice.Claim) (sluice.Outcome, error) {
 	switch {
 	case b.used[who]+q > s.limit:
 		why = sluice.ReasonLimitReached
-	case s.stock.Free() < q:
+	case s.stock.Free() < q || s.leased:
 		why = sluice.ReasonSoldOut
 	}
 	if b.refuse && why != sluice.ReasonConfirmed {

@@ -23,6 +23,12 @@ CREATE TABLE IF NOT EXISTS leaders (
     until_ms BIGINT         NOT NULL                   -- by this database's clock
 ) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
 
+-- A node that says SOLD_OUT by itself, without asking, holds one: until then nobody is sold a unit that came back.
+CREATE TABLE IF NOT EXISTS sold_out_leases (
+    campaign_no BIGINT NOT NULL PRIMARY KEY,
+    until_ms    BIGINT NOT NULL                        -- by this database's clock
+) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
+
 CREATE TABLE IF NOT EXISTS nodes (
     id         VARBINARY(255) NOT NULL PRIMARY KEY,
     name       VARCHAR(255)   NOT NULL,

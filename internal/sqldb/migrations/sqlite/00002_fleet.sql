@@ -23,6 +23,12 @@ CREATE TABLE leaders (
     until_ms INTEGER NOT NULL                   -- by this database's clock
 );
 
+-- A node that says SOLD_OUT by itself, without asking, holds one: until then nobody is sold a unit that came back.
+CREATE TABLE sold_out_leases (
+    campaign_no INTEGER NOT NULL PRIMARY KEY,
+    until_ms    INTEGER NOT NULL                -- by this database's clock
+);
+
 CREATE TABLE nodes (
     id         TEXT    NOT NULL PRIMARY KEY,
     name       TEXT    NOT NULL,
