@@ -10,16 +10,19 @@ import (
 
 // Of a backend that answers at once every look here is the only one: nothing is softer for it.
 
-// decide has a claim decided for good: where it is QUEUED the same claim is made again until it has its outcome. The
-// answer is then what a client hears who asks again, but for Replayed, which is the first answer's.
+// decide has a claim decided for good. Of a backend that queues, a claim that is BUSY is made again, as its client would,
+// and one that is QUEUED too, until it has its outcome; Replayed is then that of the first answer that was not BUSY.
 func (a *admissionTest) decide(claim sluice.Claim) sluice.Decision {
-	first := a.Admission().Admit(context.Background(), claim)
-	is := first
+	is := a.Admission().Admit(context.Background(), claim)
+	first := is
 	a.within(func() bool {
-		if is.Reason == sluice.ReasonQueued {
+		if is.Reason == sluice.ReasonQueued || is.Reason == sluice.ReasonBusy {
 			is = a.Admission().Admit(context.Background(), claim)
+			if first.Reason == sluice.ReasonBusy {
+				first = is
+			}
 		}
-		return is.Reason != sluice.ReasonQueued
+		return is.Reason != sluice.ReasonQueued && is.Reason != sluice.ReasonBusy
 	})
 	if is.ID == first.ID {
 		is.Replayed = first.Replayed

@@ -274,7 +274,7 @@ func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decisi
 // admit asks the claim's home shard, and the others where that one has too little.
 func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluice.Claim) sluice.Decision {
 	had := int64(-1)
-	for range maxRounds {
+	for round := range maxRounds {
 		r, ok := l.claims.do(claim)
 		if !ok {
 			return unknown(c, claim.ID, claim.Quantity)
@@ -290,12 +290,14 @@ func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluic
 			c.kick() // the one shard's own verdict is enough for this claim; the marker comes in the background
 			return sluice.Refuse(sluice.ReasonSoldOut)
 		}
-		v, ok := l.verdicts.do(struct{}{})
+		v, ok := l.verdicts.do(claim.Quantity)
 		switch {
 		case !ok || v.err != nil:
 			return busy(retryReloadMS)
 		case v.soldOut:
 			return sluice.Refuse(sluice.ReasonSoldOut)
+		case !v.came && !a.rest(resend<<round):
+			return busy(retryReloadMS)
 		}
 	}
 	return busy(retryFullMS)

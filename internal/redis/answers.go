@@ -69,6 +69,7 @@ func (a *Admission) settled(c *campaign, id sluice.ClaimID, quantity int, live b
 	f, ok := a.records.do(id)
 	switch {
 	case ok && f.ok:
+		a.promised.drop([]sluice.ClaimID{id}) // a copy that came while it was being settled may have promised it again
 		return recorded(c.set.Load().Kind, &f.rec, quantity)
 	case live:
 		return queuedNow(c.set.Load().Kind, id, quantity, true)

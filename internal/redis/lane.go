@@ -13,7 +13,7 @@ type lane struct {
 	c        *campaign
 	shard    int
 	claims   gather[sluice.Claim, answer]
-	verdicts gather[struct{}, verdict]
+	verdicts gather[int, verdict] // a request is the units that a claim wants; 0 wants to know only
 	breaker  breaker
 }
 
@@ -21,7 +21,7 @@ func newLane(c *campaign, shard int) *lane {
 	cfg := &c.a.cfg
 	l := &lane{c: c, shard: shard, breaker: breaker{mono: c.a.mono}}
 	l.claims = gather[sluice.Claim, answer]{call: l.call, max: cfg.MaxBatch, flights: cfg.Flights, wait: cfg.MaxWait}
-	l.verdicts = gather[struct{}, verdict]{call: l.judge, max: cfg.MaxWaiting, flights: 1, wait: cfg.MaxWait}
+	l.verdicts = gather[int, verdict]{call: l.judge, max: cfg.MaxWaiting, flights: 1, wait: cfg.MaxWait}
 	return l
 }
 
@@ -171,7 +171,7 @@ func (l *lane) secure(set *sluice.Campaign, winners []sluice.Claim) error {
 	defer cancel()
 	switch {
 	case a.cfg.Ack == sluice.AckReplica:
-		return a.gates.Replicated(ctx, set, l.shard, a.cfg.Replicas)
+		return a.look.Replicated(ctx, set, l.shard, a.cfg.Replicas)
 	case a.cfg.Ack == sluice.AckBroker && a.deps.Publisher != nil:
 		return a.deps.Publisher.Publish(ctx, winners)
 	}

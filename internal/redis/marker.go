@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -36,28 +37,59 @@ func (c *campaign) soldOut() bool {
 // verdict is what all shards together say to a claim that its own has no units for.
 type verdict struct {
 	soldOut bool
+	came    bool // units came to the claim's shard
 	err     error
 }
 
 // judge asks all shards for many claims at once: units are pulled where there are any, else the campaign is sold out.
-func (l *lane) judge(asking []struct{}, rs []verdict) {
-	v := l.c.a.verdict(l.c, l.shard)
+func (l *lane) judge(asking []int, rs []verdict) {
+	a := l.c.a
+	set := l.c.set.Load()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.CallTime)
+	defer cancel()
+	var v verdict
+	if want := int64(slices.Max(asking)); want > 0 && l.c.shards() > 1 {
+		v = l.search(ctx, set, want)
+	} else {
+		v = a.verdict(ctx, l.c, set, l.shard)
+	}
 	for i := range rs {
 		rs[i] = v
 	}
 }
 
-func (a *Admission) verdict(c *campaign, shard int) (v verdict) {
-	set := c.set.Load()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(a.ctx), a.cfg.CallTime)
-	defer cancel()
+// search brings units to the shard, and asks for a verdict only where there are none anywhere nor on their way. A shard
+// under a lease takes nothing in: asked for one too soon, and again by every claim that finds nothing, the shards would
+// keep each other's units out for ever.
+func (l *lane) search(ctx context.Context, set *sluice.Campaign, want int64) verdict {
+	a := l.c.a
+	came, err := a.gates.Pull(ctx, set, l.shard, want)
+	if came > 0 {
+		return verdict{came: true}
+	}
+	if err != nil {
+		return verdict{err: err}
+	}
+	shards, err := a.look.State(ctx, *set)
+	if err != nil {
+		return verdict{err: err}
+	}
+	for i := range shards {
+		if s := &shards[i]; s.Available > 0 || s.Out > 0 || !s.Armed || s.Epoch != set.Epoch {
+			return verdict{}
+		}
+	}
+	return a.verdict(ctx, l.c, set, l.shard)
+}
+
+func (a *Admission) verdict(ctx context.Context, c *campaign, set *sluice.Campaign, shard int) (v verdict) {
 	is, err := a.gates.SoldOut(ctx, set, shard)
 	switch {
 	case err != nil:
 		return verdict{err: err}
 	case !is.SoldOut || is.Until.IsZero():
 		c.marker.Store(0)
-		return verdict{soldOut: is.SoldOut}
+		return verdict{soldOut: is.SoldOut, came: is.Pulled}
 	}
 	// The holders come after the verdict: whoever was admitted before it is among them.
 	if err := a.fetchHolders(ctx, c); err != nil {
@@ -85,7 +117,7 @@ func (c *campaign) kick() {
 	}
 	work := func() {
 		defer c.kicking.Store(false)
-		(*c.lanes.Load())[0].verdicts.do(struct{}{})
+		(*c.lanes.Load())[0].verdicts.do(0)
 	}
 	if !c.a.background(work) {
 		c.kicking.Store(false)

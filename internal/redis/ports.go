@@ -11,16 +11,17 @@ import (
 // error: it is not known; every call may be made again.
 type asking interface {
 	Admit(ctx context.Context, call AdmitCall) (AdmitReply, error)
+	Pull(ctx context.Context, c *sluice.Campaign, to int, want int64) (int64, error)
 	SoldOut(ctx context.Context, c *sluice.Campaign, to int) (SoldOut, error)
 	Holders(ctx context.Context, c *sluice.Campaign, shard int, from int64) (Holders, error)
 	Find(ctx context.Context, campaigns []sluice.Campaign, id sluice.ClaimID) (sluice.Claim, bool, error)
-	Replicated(ctx context.Context, c *sluice.Campaign, shard, replicas int) error
 }
 
 // watching is what admission looks at, and what it tells the gates of the ledger; *Gates does it.
 type watching interface {
 	State(ctx context.Context, c sluice.Campaign) ([]sluice.ShardState, error)
 	Apply(ctx context.Context, ops []sluice.PermitOp) ([]sluice.PermitResult, error)
+	Replicated(ctx context.Context, c *sluice.Campaign, shard, replicas int) error
 }
 
 // servers says which servers hold the gates; *Client does it.

@@ -36,7 +36,7 @@ type node struct {
 	*redis.Admission
 	t      testing.TB
 	id     string
-	db     *sqldb.DB
+	db     ledger
 	client *redis.Client
 	gates  *redis.Gates
 	rearm  *upkeep.Rearmer
@@ -48,6 +48,32 @@ type node struct {
 	doubts []string
 }
 
+// ledger is the ledger with a number of shards for every campaign.
+type ledger struct {
+	*sqldb.DB
+	shards int
+}
+
+func (l ledger) Campaign(ctx context.Context, id string) (sluice.Campaign, error) {
+	c, err := l.DB.Campaign(ctx, id)
+	c.Shards = l.shards
+	return c, err
+}
+
+func (l ledger) Campaigns(ctx context.Context) ([]sluice.Campaign, error) {
+	all, err := l.DB.Campaigns(ctx)
+	for i := range all {
+		all[i].Shards = l.shards
+	}
+	return all, err
+}
+
+func (l ledger) Load(
+	ctx context.Context, id string, begin func(sluice.Campaign), each func([]sluice.ClaimRow) error,
+) error {
+	return l.DB.Load(ctx, id, func(c sluice.Campaign) { c.Shards = l.shards; begin(c) }, each)
+}
+
 func newSite(t testing.TB, url string, shards int) *site {
 	return &site{maria: servers.MariaDB(t), redis: url, shards: shards}
 }
@@ -55,9 +81,9 @@ func newSite(t testing.TB, url string, shards int) *site {
 // open starts a node that is a part of the site for as long as the test runs, or until stop.
 func (s *site) open(t testing.TB, id string, change func(*redis.AdmissionConfig, *redis.AdmissionDeps)) *node {
 	t.Helper()
-	n := &node{t: t, id: id}
+	n := &node{t: t, id: id, db: ledger{shards: s.shards}}
 	var err error
-	if n.db, err = sqldb.OpenMySQL(t.Context(), sqldb.MySQLConfig{
+	if n.db.DB, err = sqldb.OpenMySQL(t.Context(), sqldb.MySQLConfig{
 		URL: s.maria.URL, Remote: true, Read: 5 * time.Second, Claims: 2, Readers: 4,
 	}); err != nil {
 		t.Fatal(err)
@@ -200,11 +226,10 @@ func (n *node) stop() {
 }
 
 // create makes a campaign and arms it.
-func (n *node) create(t testing.TB, c sluice.Campaign, shards int) sluice.Campaign {
+func (n *node) create(t testing.TB, c sluice.Campaign) sluice.Campaign {
 	t.Helper()
-	c.Shards = shards
 	made, err := n.db.CreateCampaign(t.Context(), c, operator, now())
-	if err == nil {
+	if made.Shards = n.db.shards; err == nil {
 		err = n.Put(t.Context(), made)
 	}
 	if err == nil {
@@ -287,7 +312,7 @@ func bench(t *testing.T, url string, shards int) conformance.AdmissionBench {
 	return conformance.AdmissionBench{
 		Queues:    8 * time.Second,
 		Admission: func() conformance.Admitter { return n.Admission },
-		Create:    func(t *testing.T, c sluice.Campaign) { t.Helper(); n.create(t, c, shards) },
+		Create:    func(t *testing.T, c sluice.Campaign) { t.Helper(); n.create(t, c) },
 		Update: func(t *testing.T, c sluice.Campaign) {
 			t.Helper()
 			got, err := n.db.UpdateCampaign(t.Context(), c, nil, operator, now())
@@ -298,7 +323,7 @@ func bench(t *testing.T, url string, shards int) conformance.AdmissionBench {
 				}
 				got, err = n.db.SetControl(t.Context(), c.ID, cmd, "", operator, now())
 			}
-			if err == nil {
+			if got.Shards = shards; err == nil {
 				err = n.Put(t.Context(), got)
 			}
 			if err != nil {
