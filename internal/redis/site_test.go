@@ -2,7 +2,6 @@ package redis_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -221,6 +220,7 @@ func (n *node) stop() {
 	n.done.Wait()
 	n.rearm.Stop()
 	n.Close()
+	_ = n.db.Leave(context.Background(), n.id)
 	n.client.Close()
 	_ = n.db.Close()
 }
@@ -241,25 +241,21 @@ func (n *node) create(t testing.TB, c sluice.Campaign) sluice.Campaign {
 	return made
 }
 
-// arm opens the campaign's next epoch; whoever else is at it is waited for.
+// arm asks for the campaign's next epoch and waits until its gates are open.
 func (n *node) arm(ctx context.Context, c sluice.Campaign) error {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	for {
-		epoch, err := n.rearm.Rearm(ctx, c.ID, c.Epoch, sluice.EpochPlanned)
-		if err == nil {
-			n.SetEpoch(c.ID, epoch)
-			return n.Refresh(ctx, c.ID)
+	n.rearm.Ask(c.ID, c.Epoch)
+	if !eventually(20*time.Second, func() bool {
+		is, err := n.db.Campaign(ctx, c.ID)
+		if err != nil || is.Epoch == c.Epoch {
+			return false
 		}
-		if !errors.Is(err, sluice.ErrConflict) && !errors.Is(err, sluice.ErrUnavailable) || ctx.Err() != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(20 * time.Millisecond):
-		}
+		armed, err := n.rearm.Armed(ctx, is)
+		n.SetEpoch(c.ID, is.Epoch)
+		return armed && err == nil
+	}) {
+		return fmt.Errorf("%s is not armed: %w", c.ID, sluice.ErrUnavailable)
 	}
+	return n.Refresh(ctx, c.ID)
 }
 
 // verify recomputes the campaign from rows and from what the gates say now.
