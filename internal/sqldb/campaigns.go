@@ -36,9 +36,15 @@ func scanCampaign(row scanner) (c sluice.Campaign, err error) {
 	return c, err
 }
 
-// campaign reads a campaign inside a write and locks it; ErrNotFound where there is none.
-func (t *tx) campaign(id string) (sluice.Campaign, error) {
-	c, err := scanCampaign(oneRow{t, `SELECT ` + campaignColumns + ` FROM campaigns WHERE id = ?` + lockRows, []any{id}})
+// campaign reads a campaign inside a write and locks it, by its number as lockCampaign does; ErrNotFound where there is
+// none.
+func (t *tx) campaign(id string) (c sluice.Campaign, err error) {
+	if t.db.dialect == dialectMySQL {
+		_, _, err = t.lockCampaign(id)
+	}
+	if err == nil {
+		c, err = scanCampaign(oneRow{t, `SELECT ` + campaignColumns + ` FROM campaigns WHERE id = ?`, []any{id}})
+	}
 	if err != nil {
 		return c, fmt.Errorf("sqldb: campaign %s: %w", id, err)
 	}

@@ -76,6 +76,7 @@ type settlement struct {
 	terms   terms
 	stock   sluice.Stock // as it will be after this batch
 	rows    int64        // rows ever written
+	epoch   int64
 
 	held, sold, wrote int64  // changes
 	settled           int64  // units that leave "queued"
@@ -139,8 +140,8 @@ func groupClaims(claims []sluice.Claim) [][]int {
 
 // open reads the campaign inside the transaction; false where there is none.
 func (s *settlement) open() (bool, error) {
-	rows, err := s.t.rows(`SELECT no, kind, per_user_limit, limit_no, limit_group <> '', total, held, sold, claims, terms
-		FROM campaigns WHERE id = ?`, s.id)
+	rows, err := s.t.rows(`SELECT no, kind, per_user_limit, limit_no, limit_group <> '', total, held, sold, claims, epoch,
+		terms FROM campaigns WHERE id = ?`, s.id)
 	if err != nil {
 		return false, err
 	}
@@ -150,7 +151,7 @@ func (s *settlement) open() (bool, error) {
 	}
 	var text string
 	err = rows.Scan(&s.no, &s.kind, &s.limit, &s.limitNo, &s.group, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows,
-		&text)
+		&s.epoch, &text)
 	if err != nil {
 		return false, err
 	}
@@ -177,6 +178,9 @@ func (s *settlement) one(c *sluice.Claim) (sluice.Outcome, error) {
 		case wrote:
 			s.settled += q
 			s.ids = append(s.ids, c.ID[:]...)
+			if s.t.db.cfg.Remote && c.Epoch < s.epoch { // its permit has not heard of it, or was armed without it
+				s.t.take(s.id, c.ID, q, q)
+			}
 			return sluice.Outcome{Reason: sluice.ReasonConfirmed, State: sluice.ClaimConfirmed, CouponCodes: c.CouponCodes}, nil
 		}
 	}
