@@ -81,7 +81,7 @@ func (c *migrateCmd) Run(a *app) error {
 	keepPrivate()
 	db, err := sqldb.Open(a.ctx, sqldb.Config{Path: ledgerPath(cfg)})
 	if err != nil {
-		return notOpened(cfg.Data, err)
+		return notOpened(cfg, err)
 	}
 	if err := db.Close(); err != nil {
 		return err

@@ -26,7 +26,12 @@ func decisionPath(cfg *config.Loaded) string {
 }
 
 // notOpened says what to do about a ledger that could not be opened.
-func notOpened(dir string, err error) error {
+func notOpened(cfg *config.Loaded, err error) error {
+	dir := cfg.Data
+	if cfg.Ledger.IsURL() {
+		return &failure{code: exitFailed, err: fmt.Errorf("the ledger %s cannot be opened: %w", cfg.Ledger, err),
+			next: "sluice doctor"}
+	}
 	if errors.Is(err, sluice.ErrConflict) {
 		return &failure{code: exitFailed, err: err, next: "sluice serve --data ANOTHER-FOLDER, or stop that server first"}
 	}

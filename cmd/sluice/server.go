@@ -7,8 +7,10 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -64,7 +66,7 @@ func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*ser
 	s.log = newLogger(o.log, cfg.Log, s.level)
 	b := buildInfo()
 	s.metrics = metrics.New(metrics.Config{
-		Version: b.Version, Revision: b.Revision, Started: o.started, Agents: agentNames(),
+		Version: b.Version, Revision: b.Revision, Started: o.started, Agents: agentNames(cfg),
 	})
 	s.ready.begin("starting", "")
 	for _, step := range []func(context.Context, serverOptions) error{
@@ -136,6 +138,9 @@ func listen(key, addr string) (net.Listener, error) {
 
 // makeSecrets needs the data folder for itself, which the ledger's lock has seen to.
 func (s *server) makeSecrets() error {
+	if s.shared() {
+		return s.needSecrets()
+	}
 	made, err := s.cfg.MakeSecrets()
 	if err != nil {
 		return err
@@ -144,6 +149,25 @@ func (s *server) makeSecrets() error {
 		s.log.Info("secrets made", "names", made, "file", s.cfg.SecretsPath())
 	}
 	return nil
+}
+
+// needSecrets takes secrets that are set or kept and makes none: nodes that each made their own would not believe each
+// other's tokens, keys and payments.
+func (s *server) needSecrets() error {
+	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
+		return err
+	}
+	if err := s.cfg.ReadSecrets(); err != nil {
+		return err
+	}
+	missing := s.cfg.MissingSecrets()
+	if len(missing) == 0 {
+		return nil
+	}
+	variable := config.EnvPrefix + strings.ToUpper(strings.ReplaceAll(missing[0], ".", "_"))
+	return &failure{code: exitFailed, next: variable + "=$(openssl rand -hex 32), the same on every node",
+		err: fmt.Errorf("%s is not set: all nodes on one ledger need the same secrets, so that none is made",
+			strings.Join(missing, ", "))}
 }
 
 func (s *server) openParts(ctx context.Context, _ serverOptions) (err error) {
@@ -167,7 +191,7 @@ func (s *server) arm(ctx context.Context, o serverOptions) error {
 	s.ready.begin(what, "")
 	p := newProgress(o.progress, false)
 	defer p.end()
-	err := s.parts.arm(ctx, func(campaign string, rows, of int64) {
+	err := s.parts.arm(ctx, s, func(campaign string, rows, of int64) {
 		s.ready.begin(what, fmt.Sprintf("campaign %s, %d of %d claims", campaign, rows, of))
 		p.at("arming "+campaign+":", rows, of)
 	})

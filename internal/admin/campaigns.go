@@ -81,6 +81,8 @@ type CampaignsConfig struct {
 type Campaigns struct {
 	cfg CampaignsConfig
 	mu  sync.Mutex // held over ledger and publisher, so that what is in force is what was written last
+
+	published map[string]sluice.Campaign // as they were published last; guarded by mu
 }
 
 // NewCampaigns makes the desk.
@@ -91,7 +93,7 @@ func NewCampaigns(cfg CampaignsConfig) *Campaigns {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Campaigns{cfg: cfg}
+	return &Campaigns{cfg: cfg, published: map[string]sluice.Campaign{}}
 }
 
 func (d *Campaigns) now() sluice.Millis { return sluice.MillisOf(d.cfg.Now()) }
@@ -148,6 +150,7 @@ func (d *Campaigns) publish(ctx context.Context, c sluice.Campaign) (sluice.Camp
 		return d.view(c), &sluice.Fault{Kind: sluice.ErrUnavailable, Code: "NOT_IN_FORCE",
 			Detail: "the change is recorded, but not in force yet: preheat the campaign to put it in force"}
 	}
+	d.published[c.ID] = c
 	return d.view(c), nil
 }
 
@@ -364,6 +367,7 @@ func (d *Campaigns) publishAgain(ctx context.Context, id string) error {
 	if err := d.cfg.Publisher.Publish(ctx, c); err != nil {
 		return fmt.Errorf("admin: preheat %s: %w", id, err)
 	}
+	d.published[id] = c
 	return nil
 }
 

@@ -39,6 +39,7 @@ type AdminDeps struct {
 	Grants    GrantDesk
 	Audience  AudienceDesk
 	Switches  SwitchDesk
+	Nodes     NodeList
 	Blocklist BlocklistDesk
 	KeyDesk   KeyDesk
 	Audit     AuditLog
@@ -104,6 +105,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerCampaigns(api)
 	a.registerGrants(api)
 	a.registerSwitches(api)
+	a.registerNodes(api)
 	a.registerBlocklist(api)
 	a.registerKeys(api)
 	a.registerAudit(api)

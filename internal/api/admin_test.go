@@ -307,7 +307,7 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Blocklist: struct{ api.BlocklistDesk }{}, KeyDesk: struct{ api.KeyDesk }{}, Audit: struct{ api.AuditLog }{},
 		Events: struct{ api.EventFeed }{}, Reports: struct{ api.ReportDesk }{}, Claims: struct{ api.ClaimIndex }{},
 		Lookup: struct{ api.LookupDesk }{}, Orders: struct{ api.OrderDesk }{}, Payments: struct{ api.PaymentBook }{},
-		Coupons: struct{ api.CouponDesk }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
+		Coupons: struct{ api.CouponDesk }{}, Nodes: struct{ api.NodeList }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
 	}
 }
 

@@ -151,6 +151,7 @@ var codeText = map[string]text{
 	"NOT_IN_FORCE":        {"Recorded, but not in force yet", "已保存，但尚未生效"},
 	"UNKNOWN_SWITCH":      {"There is no such switch", "开关不存在"},
 	"NO_SETTLER":          {"This server settles nothing from a queue", "本服务器不处理队列结算"},
+	"LEDGER_URL":          {"The ledger's URL is wrong", "账本地址不正确"},
 	"UNKNOWN_BLOCK":       {"There is no such block", "封禁记录不存在"},
 	"UNKNOWN_KEY":         {"There is no such API key", "API 密钥不存在"},
 	"BOOTSTRAP_KEY":       {"The key of the settings cannot be revoked here", "配置中的密钥不能在此吊销"},

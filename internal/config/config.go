@@ -24,10 +24,12 @@ type Config struct {
 	AdmissionAckWait time.Duration `key:"admission_ack_wait" min:"10ms" max:"30s" default:"2s"`
 	Degraded         Degraded      `key:"degraded"`
 	Backlog          int           `key:"backlog" min:"1000" max:"100000000" default:"500000"`
-	Settlers         int           `key:"settlers" min:"1" max:"16" default:"2"`
-	Redis            Redis         `key:"redis"`
-	MySQL            MySQL         `key:"mysql"`
-	RabbitMQ         RabbitMQ      `key:"rabbitmq"`
+	Settle           struct {
+		Workers int `key:"workers" min:"0" max:"16" default:"2"`
+	} `key:"settle"`
+	Redis    Redis    `key:"redis"`
+	MySQL    MySQL    `key:"mysql"`
+	RabbitMQ RabbitMQ `key:"rabbitmq"`
 
 	TrustedProxies []netip.Prefix `key:"trusted_proxies"`
 	LoginURL       string         `key:"login_url" kind:"url"`
@@ -63,18 +65,17 @@ type Config struct {
 
 // Degraded is what a node does while Redis is away.
 type Degraded struct {
-	Policy string  `key:"policy" oneof:"reject,ledger" default:"reject"`
-	Rate   float64 `key:"rate" min:"1" max:"1000000" default:"1000"`
+	Policy string        `key:"policy" oneof:"reject,ledger" default:"reject"`
+	After  time.Duration `key:"after" min:"100ms" max:"5m" default:"1s"`
+	Rate   float64       `key:"rate" min:"1" max:"1000000" default:"1000"`
 }
 
 // Redis tunes admission on Redis.
 type Redis struct {
-	Prefix          string        `key:"prefix" kind:"name" default:"sluice"`
-	CA              string        `key:"ca" kind:"file"`
-	DialTimeout     time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"2s"`
-	Timeout         time.Duration `key:"timeout" min:"50ms" max:"1m" default:"1s"`
-	BreakerFailures int           `key:"breaker_failures" min:"1" max:"1000" default:"5"`
-	BreakerPause    time.Duration `key:"breaker_pause" min:"50ms" max:"1m" default:"500ms"`
+	Prefix      string        `key:"prefix" kind:"prefix" default:"sluice"`
+	CA          string        `key:"ca" kind:"file"`
+	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"2s"`
+	Timeout     time.Duration `key:"timeout" min:"50ms" max:"1m" default:"1s"`
 }
 
 // MySQL tunes the ledger on MySQL.

@@ -55,7 +55,9 @@ func (k Key) parse(texts []string) (any, error) {
 	case "engine":
 		return k.parseEngine(one)
 	case "name":
-		return one, checkName(one)
+		return one, checkName(one, nameRunes+".")
+	case "prefix":
+		return one, checkName(one, nameRunes)
 	case "listen":
 		return one, checkListen(one)
 	case "url":
@@ -159,17 +161,17 @@ func checkListen(text string) error {
 // maxName bounds a name of this installation or node, which stands in keys, logs and lists.
 const maxName = 64
 
-func checkName(text string) error {
+func checkName(text, runes string) error {
 	if len(text) > maxName {
 		return fmt.Errorf("is longer than %d bytes", maxName)
 	}
-	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(nameRunes, r) }); i >= 0 {
-		return errors.New("may have letters, digits, dots, dashes and underscores only")
+	if i := strings.IndexFunc(text, func(r rune) bool { return !strings.ContainsRune(runes, r) }); i >= 0 {
+		return errors.New("may have letters, digits and dashes only")
 	}
 	return nil
 }
 
-const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_"
+const nameRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_"
 
 func checkURL(text string) error {
 	if text == "" {

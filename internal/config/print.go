@@ -68,7 +68,9 @@ func (k Key) Bounds() string {
 		"listen": "host:port", "url": "http:// or https://", "file": "a file that can be read", "path": "a path",
 		"bool": "true, false", "files": "list of files", "networks": "list of addresses and networks",
 		"origins": "list of origins, or *",
-		"engine":  k.engineBounds(), "string": "text", "name": "up to 64 letters, digits, `.`, `-`, `_`",
+		"engine":  k.engineBounds(), "string": "text",
+		"prefix": "up to 64 letters, digits, `-`, `_`",
+		"name":   "up to 64 letters, digits, `.`, `-`, `_`",
 	}[k.Kind]
 }
 

@@ -81,6 +81,16 @@ func (c *Loaded) MakeSecrets() (made []string, err error) {
 	return made, nil
 }
 
+// MissingSecrets names those that are needed and neither set nor kept.
+func (c *Loaded) MissingSecrets() (names []string) {
+	for _, s := range new(kept).slots(&c.Config) {
+		if len(*s.into) == 0 && s.needed {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
 func (c *Loaded) take(k kept) {
 	for _, s := range k.slots(&c.Config) {
 		if len(*s.into) == 0 && *s.slot != "" && s.needed {

@@ -57,7 +57,8 @@ type Fleet struct {
 	look    chan struct{} // one place each: look now
 	meet    chan struct{}
 	slow    chan struct{}
-	loading sync.Mutex // held while settings are taken over
+	tell    chan struct{} // something was changed here
+	loading sync.Mutex    // held while settings are taken over
 
 	start  sync.Once
 	stop   sync.Once
@@ -80,7 +81,7 @@ func New(cfg Config) *Fleet {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{cfg: cfg, log: cfg.Log, look: make(chan struct{}, 1), meet: make(chan struct{}, 1),
-		slow: make(chan struct{}, 1), began: time.Now()}
+		slow: make(chan struct{}, 1), tell: make(chan struct{}, 1), began: time.Now()}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.ledgerUp.Store(true)
 	f.redisUp.Store(cfg.Control != nil)
@@ -104,6 +105,7 @@ func (f *Fleet) Join(ctx context.Context) error {
 	f.start.Do(func() {
 		f.run(f.look, f.lookOnce)
 		f.every(f.slow, 0, f.loadSlow)
+		f.every(f.tell, 0, f.nudge)
 		if f.cfg.Control != nil {
 			f.run(f.meet, f.meetOnce)
 		}

@@ -149,6 +149,9 @@ func (f *Fleet) count(all []sluice.Node, want, control int64) (nodes, inForce in
 	return nodes, inForce
 }
 
+// Changed has the other nodes look soon at what was changed here. It does not block.
+func (f *Fleet) Changed() { poke(f.tell) }
+
 func (f *Fleet) nudge(ctx context.Context) {
 	if f.cfg.Nudges == nil {
 		return

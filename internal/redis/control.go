@@ -19,8 +19,8 @@ const forgetNode = time.Hour
 //go:embed lua/control_*.lua
 var controlSources embed.FS
 
-// Control is where nodes meet in Redis: their heartbeats, the switches that were set while the ledger was away, and
-// nudges to look at the settings now. Safe for concurrent use; every call may be repeated.
+// Control is where nodes meet in Redis: their heartbeats, and the switches that were set while the ledger was away.
+// Safe for concurrent use; every call may be repeated.
 type Control struct {
 	c                    *Client
 	nodes, switches, rev string // keys: they share a slot
@@ -31,8 +31,7 @@ type Control struct {
 // NewControl makes the Control of a client.
 func NewControl(c *Client) (*Control, error) {
 	stem := c.cfg.Prefix + ":{control}:"
-	k := &Control{c: c, nodes: stem + "nodes", switches: stem + "switches", rev: stem + "rev",
-		channel: c.cfg.Prefix + ":settings"}
+	k := &Control{c: c, nodes: stem + "nodes", switches: stem + "switches", rev: stem + "rev"}
 	for _, s := range []struct {
 		to   **rueidis.Lua
 		name string
@@ -49,7 +48,7 @@ func NewControl(c *Client) (*Control, error) {
 func (k *Control) exec(ctx context.Context, s *rueidis.Lua, what string, keys, args []string) ([]string, error) {
 	answer, err := s.Exec(ctx, k.c.rdb, keys, args).ToMessage()
 	if err != nil {
-		return nil, fmt.Errorf("redis: %s: %w: %w", what, sluice.ErrUncertain, err)
+		return nil, sorted(err, "%s", what)
 	}
 	if !answer.IsArray() {
 		one, err := answer.ToString()
@@ -100,7 +99,7 @@ func (k *Control) Meet(ctx context.Context, n sluice.Node) (nodes []sluice.Node,
 func (k *Control) Part(ctx context.Context, id string) error {
 	err := k.c.rdb.Do(ctx, k.c.rdb.B().Hdel().Key(k.nodes).Field(id).Build()).Error()
 	if err != nil {
-		return fmt.Errorf("redis: node %s parts: %w: %w", id, sluice.ErrUncertain, err)
+		return sorted(err, "node %s parts", id)
 	}
 	return nil
 }
@@ -147,22 +146,4 @@ func (k *Control) change(ctx context.Context, p sluice.PendingSwitch, what strin
 		return 0, err
 	}
 	return strconv.ParseInt(out[0], 10, 64)
-}
-
-// Nudge tells every node to look at the settings now.
-func (k *Control) Nudge(ctx context.Context) error {
-	err := k.c.rdb.Do(ctx, k.c.rdb.B().Publish().Channel(k.channel).Message("look").Build()).Error()
-	if err != nil {
-		return fmt.Errorf("redis: nudge: %w: %w", sluice.ErrUncertain, err)
-	}
-	return nil
-}
-
-// Listen calls back at each nudge, until ctx ends or the connection does.
-func (k *Control) Listen(ctx context.Context, nudged func()) error {
-	err := k.c.rdb.Receive(ctx, k.c.rdb.B().Subscribe().Channel(k.channel).Build(), func(rueidis.PubSubMessage) { nudged() })
-	if err != nil {
-		return fmt.Errorf("redis: listen for nudges: %w: %w", sluice.ErrUnavailable, err)
-	}
-	return nil
 }

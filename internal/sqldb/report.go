@@ -128,7 +128,7 @@ func (db *DB) NextReleases(ctx context.Context, now sluice.Millis) (map[string]s
 		return nil, err
 	}
 	rows, err := db.rdb.QueryContext(ctx, `SELECT c.id, d.due FROM (SELECT seq >> 32 AS no, MIN(due_ms) AS due FROM
-		(SELECT seq, due_ms FROM orders WHERE state = 'unpaid' ORDER BY due_ms LIMIT ?) GROUP BY 1) d
+		(SELECT seq, due_ms FROM orders WHERE state = 'unpaid' ORDER BY due_ms LIMIT ?) f GROUP BY 1) d
 		JOIN campaigns c ON c.no = d.no`, maxReleases)
 	if err != nil {
 		return nil, readFailed(err, "the next releases")

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/admin"
+	"github.com/sluice-sale/sluice/internal/api"
+)
+
+func (p *parts) newPublic(s *server) (*api.Public, error) {
+	return api.NewPublic(api.PublicConfig{
+		Logger: s.log, TLS: s.certs[0].config(), Origins: s.cfg.CORS.Origins, TrustedProxies: s.cfg.TrustedProxies,
+		DecisionStatus: s.cfg.API.DecisionStatus, LoginURL: s.cfg.LoginURL, PayURL: s.cfg.PayURL,
+		PaymentSecrets: s.cfg.Payment.Secret.Bytes(), MaxConns: s.cfg.Limits.Connections,
+		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout, MaxBody: int(s.cfg.Limits.Body),
+		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
+		OnAnswer: s.metrics.Answer,
+	}, api.PublicDeps{
+		Gate: p.gate, Claims: p.claims, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
+	})
+}
+
+func (p *parts) newAdmin(s *server) (*api.Admin, error) {
+	return api.NewAdmin(api.AdminConfig{
+		Logger: s.log, Level: s.level, TLS: s.certs[1].config(), TrustedProxies: s.cfg.TrustedProxies,
+	}, api.AdminDeps{
+		Keys: p.keys, Noter: p.ledger, Metrics: s.metrics.Handler(), Ready: s.ready.list,
+		Shelf: p.campaigns, Campaigns: p.campaigns,
+		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p}, Blocklist: p.blocklist,
+		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
+		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
+		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
+		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{Ledger: p.ledger, Log: s.log}),
+	})
+}

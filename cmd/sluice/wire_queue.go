@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/rabbitmq"
+	"github.com/sluice-sale/sluice/internal/redis"
+	"github.com/sluice-sale/sluice/internal/settle"
+)
+
+// queue is what carries claims from the gates to the ledger. Without a broker the settler reads the outboxes itself;
+// with one a relay reads them and the settler reads the broker, unless an operator has the broker bypassed.
+type queue struct {
+	settler  *settle.Settler
+	outboxes []*redis.Outbox // all that read here
+	outbox   *redis.Outbox   // one of them, to ask how much waits
+	news     *redis.News
+
+	// With a broker only:
+	relay     *settle.Relay
+	bypass    *settle.Settler // reads the outboxes while the broker is bypassed
+	publisher *rabbitmq.Publisher
+	consumer  *rabbitmq.Consumer
+}
+
+// openQueue turns the setting into adapters. Nothing is read before start.
+func (p *parts) openQueue(ctx context.Context, s *server) (*queue, error) {
+	q := &queue{}
+	var err error
+	if q.outbox, err = p.newOutbox(s, q, "settle"); err != nil {
+		return nil, err
+	}
+	switch scheme := s.cfg.Queue.Scheme(); scheme {
+	case "redis":
+		q.settler, err = p.newSettler(s, q.outbox)
+	case "amqp", "amqps":
+		err = p.openRabbit(ctx, s, q)
+	default:
+		err = fmt.Errorf("queue %s is not built in", scheme)
+	}
+	return q, err
+}
+
+// openRabbit puts RabbitMQ between the outboxes and the settler.
+func (p *parts) openRabbit(ctx context.Context, s *server, q *queue) error {
+	tlsConfig, err := trust(s.cfg.RabbitMQ.CA)
+	if err != nil {
+		return fmt.Errorf("rabbitmq.ca: %w", err)
+	}
+	c := rabbitmq.Config{
+		URL: s.cfg.Queue.Reveal(), TLS: tlsConfig, Prefix: s.cfg.Redis.Prefix, Node: p.node.ID,
+		Encode: redis.AppendMessage, Decode: decodeMessage, QuorumSize: s.cfg.RabbitMQ.Replicas,
+		ConfirmTimeout: s.cfg.RabbitMQ.Confirm, DialTimeout: s.cfg.RabbitMQ.DialTimeout, Log: s.log,
+	}
+	if q.publisher, err = rabbitmq.OpenPublisher(ctx, c); err != nil {
+		return err
+	}
+	s.onStop("RabbitMQ's publisher", func(context.Context) error { return q.publisher.Close() })
+	if q.consumer, err = rabbitmq.OpenConsumer(ctx, c); err != nil {
+		return err
+	}
+	s.onStop("RabbitMQ's consumer", func(context.Context) error { return q.consumer.Close() })
+	if q.settler, err = p.newSettler(s, q.consumer); err != nil {
+		return err
+	}
+	if q.relay, err = settle.NewRelay(settle.RelayConfig{Log: s.log}, q.outbox, q.publisher, p.ledger); err != nil {
+		return err
+	}
+	around, err := p.newOutbox(s, q, "bypass")
+	if err != nil {
+		return err
+	}
+	if q.bypass, err = p.newSettler(s, around); err != nil {
+		return err
+	}
+	q.bypass.Pause(true)
+	return nil
+}
+
+func (p *parts) newOutbox(s *server, q *queue, role string) (*redis.Outbox, error) {
+	o, err := redis.NewOutbox(p.remote.client, redis.OutboxConfig{Name: p.node.ID + "/" + role, Log: s.log})
+	if err == nil {
+		q.outboxes = append(q.outboxes, o)
+	}
+	return o, err
+}
+
+func (p *parts) newSettler(s *server, from settle.Consumer) (*settle.Settler, error) {
+	return settle.New(settle.Config{
+		Log: s.log, Settlers: s.cfg.Settle.Workers, OnSettled: p.settled,
+	}, settle.Ports{
+		Consumer: from, Ledger: p.ledger, Gate: p.remote.gates, Kinds: p, Announcer: p.remote.client,
+	})
+}
+
+// settled wakes those who wait for outcomes here, and lets this node forget what it had promised.
+func (p *parts) settled(all []sluice.Announcement) {
+	p.remote.results.Announced(all)
+	ids := make([]sluice.ClaimID, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	p.remote.admission.Settled(ids)
+}
+
+// decodeMessage reads a message that fills the whole of b.
+func decodeMessage(b []byte) (sluice.Claim, error) {
+	c, _, rest, err := redis.DecodeMessage(b)
+	if err == nil && len(rest) > 0 {
+		err = redis.ErrMessage
+	}
+	return c, err
+}
+
+// confirming is the publisher whose confirms an answer may wait for; nil without a broker.
+func (q *queue) confirming() redis.Publisher {
+	if q.publisher == nil {
+		return nil
+	}
+	return q.publisher
+}
+
+// listen prepares for what other nodes announce.
+func (q *queue) listen(p *parts, s *server) {
+	q.news = redis.NewNews(p.remote.client, redis.NewsConfig{
+		Log: s.log, Outcomes: p.settled, Settings: p.remote.nudges.hear,
+	})
+}
+
+// start begins to carry claims, and puts what does on the server's list of stops.
+func (q *queue) start(s *server) {
+	all := []namedAgent{{"news of other nodes", q.news}}
+	if s.cfg.Settle.Workers > 0 {
+		all = append(all, namedAgent{"settler", q.settler})
+	}
+	if q.relay != nil {
+		all = append(all, namedAgent{"relay", q.relay})
+		if s.cfg.Settle.Workers > 0 {
+			all = append(all, namedAgent{"settler around the broker", q.bypass})
+		}
+	}
+	for _, x := range all {
+		x.Start()
+		s.onStop("the "+x.name, func(context.Context) error { x.Stop(); return nil })
+	}
+}
+
+// followFor is how long after its end a campaign's outboxes are still looked at.
+const followFor = 3 * 24 * time.Hour
+
+// follow has the outboxes of all campaigns read that are not over for long.
+func (p *parts) follow() {
+	if p.remote == nil {
+		return
+	}
+	var all []sluice.Campaign
+	oldest := sluice.MillisOf(time.Now()).Add(-followFor)
+	for _, c := range p.gate.Campaigns() {
+		if c.Control != sluice.ControlDraft && c.EndsAt > oldest {
+			all = append(all, *c)
+		}
+	}
+	for _, o := range p.remote.queue.outboxes {
+		o.Follow(all)
+	}
+}
+
+// around has the broker bypassed, or ends that.
+func (q *queue) around(on bool) {
+	if q.relay == nil {
+		return
+	}
+	q.relay.Pause(on)
+	q.bypass.Pause(!on)
+}
+
+// settlers sets how many transactions are under way at once.
+func (q *queue) settlers(n int) {
+	q.settler.SetSettlers(n)
+	if q.bypass != nil {
+		q.bypass.SetSettlers(n)
+	}
+}

@@ -1,0 +1,147 @@
+package e2e_test
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/sluice-sale/sluice/internal/servers"
+	"github.com/sluice-sale/sluice/test/e2e"
+)
+
+// TestMain stops the servers that tests share.
+func TestMain(m *testing.M) { servers.Main(m) }
+
+// TestThreeNodes sells on three nodes over one Redis and one MariaDB: the sum is exact, counted from rows; a campaign
+// and a switch that one node is told of are in force on all three.
+func TestThreeNodes(t *testing.T) {
+	const stock, buyers = 300, 1500
+	redis, maria := servers.Redis(t), servers.MariaDB(t)
+	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL)
+	createSale(t, nodes[0], "spring", stock)
+	for i, n := range nodes {
+		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
+			t.Fatalf("node %d does not sell the campaign", i)
+		}
+	}
+	codes := sell(t, nodes, "spring", buyers)
+	if codes["QUEUED"]+codes["CONFIRMED"] != stock || codes["SOLD_OUT"] != buyers-stock {
+		t.Errorf("the buyers heard %v", codes)
+	}
+	settled := nodes[1].Eventually(10*time.Second, func() bool { return rows(maria, "live_units") == stock })
+	if n := rows(maria, "1"); !settled || n != stock {
+		t.Errorf("%d rows with %d units, stock %d", n, rows(maria, "live_units"), stock)
+	}
+	if n := nodes[2]; !n.Eventually(5*time.Second, func() bool { return verified(t, n, "spring") }) {
+		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
+	}
+	var set struct {
+		Nodes, InForce int
+		TookMS         int `json:"took_ms"`
+	}
+	answer := nodes[1].Admin(t, "PUT", "/v1/admin/switches/closed", map[string]any{"value": 1}, 200)
+	body := strings.ReplaceAll(string(answer.Body), "in_force", "InForce")
+	e2e.Answer{Body: []byte(body)}.Into(t, &set)
+	if set.Nodes != 3 || set.InForce != 3 || set.TookMS > 3000 {
+		t.Errorf("the switch: %s", answer.Body)
+	}
+	for i, n := range nodes {
+		if code := claim(t, n, "spring", "late"+strconv.Itoa(i)); code != "CLOSED" {
+			t.Errorf("node %d says %s", i, code)
+		}
+	}
+	list := string(nodes[0].Admin(t, "GET", "/v1/admin/nodes", nil, 200).Body)
+	if strings.Count(list, `"alive":true`) != 3 {
+		t.Errorf("the nodes: %s", list)
+	}
+}
+
+// startNodes starts n servers of one fleet.
+func startNodes(t *testing.T, n int, args ...string) (all []*e2e.Server) {
+	t.Helper()
+	for i := range n {
+		all = append(all, e2e.Start(t, e2e.Options{NoReady: true,
+			Args: append([]string{"--node-name", fmt.Sprintf("node%d", i), "--payment-provider", "sandbox"}, args...)}))
+	}
+	for _, s := range all {
+		s.WaitReady(t)
+	}
+	return all
+}
+
+func createSale(t *testing.T, s *e2e.Server, id string, stock int) {
+	t.Helper()
+	now := time.Now()
+	s.Admin(t, "POST", "/v1/admin/campaigns", map[string]any{
+		"id": id, "kind": "goods", "title": "Spring", "total": stock, "per_user_limit": 1,
+		"starts_at": now.Add(-time.Second).Format(time.RFC3339), "ends_at": now.Add(time.Hour).Format(time.RFC3339),
+		"goods": map[string]any{"sku": "s", "price_minor": 100, "currency": "EUR"},
+	}, 201)
+}
+
+// onSale says whether a node admits: a claim that takes nothing, since its user is not let through, tells.
+func onSale(t *testing.T, s *e2e.Server, id string) bool {
+	t.Helper()
+	a := s.Ask(t, "GET", s.URL+"/v1/campaigns/"+id, "", nil)
+	return a.Status == http.StatusOK && strings.Contains(string(a.Body), `"state":"live"`)
+}
+
+func claim(t *testing.T, s *e2e.Server, id, user string) string {
+	t.Helper()
+	var d struct{ Code string }
+	s.Ask(t, "POST", s.URL+"/v1/campaigns/"+id+"/claims", e2e.Token(user),
+		map[string]any{"request_id": "r"}).Into(t, &d)
+	return d.Code
+}
+
+// sell has every buyer claim until there is an answer that is not BUSY, one node after the other, and counts the
+// answers.
+func sell(t *testing.T, nodes []*e2e.Server, id string, buyers int) map[string]int {
+	t.Helper()
+	var mu sync.Mutex
+	codes := map[string]int{}
+	var all sync.WaitGroup
+	next := make(chan int)
+	for range 32 {
+		all.Go(func() {
+			for i := range next {
+				code := "BUSY"
+				for try := 0; try < 300 && (code == "BUSY" || code == "TOO_FREQUENT"); try++ {
+					code = claim(t, nodes[(i+try)%len(nodes)], id, fmt.Sprintf("buyer%d", i))
+					if code == "BUSY" {
+						<-time.After(50 * time.Millisecond)
+					}
+				}
+				mu.Lock()
+				codes[code]++
+				mu.Unlock()
+			}
+		})
+	}
+	for i := range buyers {
+		next <- i
+	}
+	close(next)
+	all.Wait()
+	return codes
+}
+
+// rows sums a column over the orders in the database itself.
+func rows(db *servers.MariaDatabase, what string) int {
+	n, _ := strconv.Atoi(db.Do("SELECT COALESCE(SUM(" + what + "), 0) FROM orders"))
+	return n
+}
+
+func verified(t *testing.T, s *e2e.Server, id string) bool {
+	t.Helper()
+	var v struct {
+		OK                                          bool
+		Total, Available, Queued, Held, Sold, Drift int
+	}
+	s.Admin(t, "GET", "/v1/admin/campaigns/"+id+"/verify", nil, 200).Into(t, &v)
+	return v.OK && v.Total == v.Available+v.Queued+v.Held+v.Sold && v.Queued == 0 && v.Drift == 0
+}
