@@ -28,11 +28,10 @@ const (
 // its own, in its caller's goroutine, on a connection of its lane: payments never wait for claims, nor claims for
 // sweeps. It is the one place where a transaction that others have undone is run again.
 type crew struct {
-	db     *DB
-	pool   *sql.DB
-	lanes  [numLanes]chan struct{} // a place for each connection
-	most   time.Duration           // for a whole transaction
-	places int                     // of all lanes
+	db    *DB
+	pool  *sql.DB
+	lanes [numLanes]chan struct{} // a place for each connection
+	most  time.Duration           // for a whole transaction
 
 	waiting [numLanes]atomic.Int64
 	commits sync.RWMutex // held for reading from a commit until its permit was told
@@ -46,7 +45,6 @@ func newCrew(db *DB, pool *sql.DB, places [numLanes]int, read time.Duration) *cr
 	c := &crew{db: db, pool: pool, most: txReads * read}
 	for l, n := range places {
 		c.lanes[l] = make(chan struct{}, n)
-		c.places += n
 	}
 	return c
 }
@@ -126,17 +124,13 @@ func (c *crew) place(ctx context.Context, l lane) error {
 // not begun again once it has taken the time of a statement: whoever waits for it has given up by then.
 func (c *crew) again(fn func(*tx) error) error {
 	start := time.Now()
-	lost, stale := 0, 0
+	lost := 0
 	for run := 1; ; run++ {
 		err := c.transact(fn)
 		late := run >= maxAgain || time.Since(start) >= c.most/txReads
 		switch {
 		case err == nil || errors.Is(err, sluice.ErrUncertain):
 			return err
-		case errors.Is(err, errStale) && stale < c.places:
-			stale++ // the connection had been dead in the pool; each one is met once
-			run--
-			continue
 		case myRetryable(err) && !late:
 		case myLost(err) && lost < maxLost-1 && !late:
 			lost++
@@ -149,9 +143,6 @@ func (c *crew) again(fn func(*tx) error) error {
 		<-wait.C
 	}
 }
-
-// errStale means that a connection of the pool turned out to be dead before anything was sent on it.
-var errStale = errors.New("sqldb: the connection had ended")
 
 // isSentinel says whether err says already what it means to whoever asked.
 func isSentinel(err error) bool {
@@ -184,9 +175,6 @@ func (c *crew) transact(fn func(*tx) error) error {
 		_ = conn.Close()
 	}()
 	if err := c.step(ctx, conn, StepBegin, "BEGIN"); err != nil {
-		if errors.Is(err, driver.ErrBadConn) {
-			err = fmt.Errorf("%w: %w", errStale, err)
-		}
 		return translate(err, "begin")
 	}
 	t := &tx{ctx: ctx, db: c.db, conn: conn}

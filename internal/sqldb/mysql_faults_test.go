@@ -328,6 +328,9 @@ func TestMariaDBNodes(t *testing.T) {
 					return
 				}
 				for i, o := range out {
+					if o.Reason == sluice.ReasonUnavailable || o.Reason == sluice.ReasonRequestIDReused {
+						t.Errorf("claim %s came to %+v", batch[i].ID, o)
+					}
 					if o.Reason != sluice.ReasonConfirmed || i%3 != 0 {
 						continue
 					}
@@ -381,6 +384,40 @@ func follow(t *testing.T, db *sqldb.DB, done <-chan struct{}) (all []sluice.Even
 			return all
 		}
 		runtime.Gosched()
+	}
+}
+
+// TestMariaDBGroupLimit has two nodes settle claims of the same users at once, each on another campaign of a limit group.
+func TestMariaDBGroupLimit(t *testing.T) {
+	place := servers.MariaDB(t)
+	nodes := []*sqldb.DB{openMySQL(t, sqldb.MySQLConfig{URL: place.URL}), openMySQL(t, sqldb.MySQLConfig{URL: place.URL})}
+	for _, id := range []string{"a", "b"} {
+		create(t, nodes[0], sluice.Campaign{ID: id, Stock: sluice.Stock{Total: 1000}, LimitGroup: "pair"})
+	}
+	for round := range 20 {
+		confirmed := make(chan int, len(nodes))
+		for i, db := range nodes {
+			go func() {
+				var batch []sluice.Claim
+				for u := range 20 {
+					batch = append(batch, goods([]string{"a", "b"}[i], fmt.Sprint("u", round, "-", u), "1"))
+				}
+				out, err := db.Settle(context.Background(), batch)
+				if err != nil {
+					t.Error(err)
+				}
+				n := 0
+				for _, o := range out {
+					if o.Reason == sluice.ReasonConfirmed {
+						n++
+					}
+				}
+				confirmed <- n
+			}()
+		}
+		if n := <-confirmed + <-confirmed; n != 20 {
+			t.Fatalf("20 users have %d units of a limit of 1", n)
+		}
 	}
 }
 
