@@ -17,7 +17,7 @@ var letters = [256]Verdict{
 
 // recordSize is the size of a claim's record in the claims hash; headSize that of what stands before a user's records.
 const (
-	recordSize = 16
+	recordSize = 20
 	headSize   = 4
 	halfSize   = 10
 )

@@ -61,7 +61,7 @@ var sources embed.FS
 
 // scripts are the scripts of lua/, each with what they share in front.
 type scripts struct {
-	admit, settled, ops, adjust, out, in, forget, dry, seal, join, arm, state, holders script
+	admit, settled, ops, adjust, out, in, forget, dry, seal, join, arm, state, holders, find script
 }
 
 type script struct {
@@ -80,7 +80,7 @@ func newScripts() (s scripts, err error) {
 	}{
 		{&s.admit, "admit"}, {&s.settled, "settled"}, {&s.ops, "ops"}, {&s.adjust, "adjust"}, {&s.out, "out"},
 		{&s.in, "in"}, {&s.forget, "forget"}, {&s.dry, "dry"}, {&s.seal, "seal"}, {&s.join, "join"}, {&s.arm, "arm"},
-		{&s.state, "state"}, {&s.holders, "holders"},
+		{&s.state, "state"}, {&s.holders, "holders"}, {&s.find, "find"},
 	} {
 		text, err := sources.ReadFile("lua/" + one.name + ".lua")
 		if err != nil {
@@ -254,6 +254,9 @@ func (c *Client) run(
 	ctx, cancel := c.limited(ctx)
 	defer cancel()
 	answer, err := s.lua.Exec(ctx, c.rdb, keys, args).ToMessage()
+	if rueidis.IsRedisNil(err) {
+		return nil, rueidis.Nil
+	}
 	if err != nil {
 		return nil, sorted(err, "%s %s", s.name, what())
 	}

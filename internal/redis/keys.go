@@ -105,7 +105,7 @@ func (k *keys) tag(c *sluice.Campaign, shard int) string {
 type shardKeys struct {
 	gate    string // hash: the figures
 	claims  string // hash: user's half of the id -> the user's claims
-	pending string // hash: claim id -> message, of what is admitted and not settled
+	pending string // hash: the messages of each call that is not settled whole
 	holders string // string: the users' halves, in order of admission
 	outbox  string // stream: one entry a call that admitted somebody
 	marks   string // hash: what was done once in this epoch: t<revision>, h<giver>, p<operation>

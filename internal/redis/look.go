@@ -14,8 +14,10 @@ import (
 
 // Bounds of one look.
 const (
-	scanCount   = 500     // what a scan is asked to look at in one go
-	holdersRoom = 1 << 20 // bytes of a piece of the list of holders
+	scanCount    = 500     // users that a scan is asked to look at in one go
+	pendingCount = 8       // calls of pending that are read in one go, each with up to MaxAdmit messages
+	maxAsking    = 16      // campaigns that are asked at once for one claim
+	holdersRoom  = 1 << 20 // bytes of a piece of the list of holders
 )
 
 // rawState is a shard with its transfer, which may have arrived already.
@@ -31,7 +33,7 @@ func (g *Gates) raw(ctx context.Context, c *sluice.Campaign) ([]rawState, error)
 	for shard := range shardsOf(c) {
 		k := g.c.keys.of(c, shard)
 		what := func() string { return fmt.Sprintf("%s/%d", c.ID, shard) }
-		answer, err := g.c.run(ctx, g.c.scripts.state, what, []string{k.gate, k.pending, k.outbox}, nil)
+		answer, err := g.c.run(ctx, g.c.scripts.state, what, []string{k.gate, k.outbox}, nil)
 		if err == nil {
 			var s rawState
 			if s, err = readState(answer, shard); err == nil {
@@ -47,7 +49,6 @@ func readState(answer []rueidis.RedisMessage, shard int) (s rawState, err error)
 	in := reader{answer: answer}
 	s.Shard = shard
 	in.int() // the time
-	s.Backlog = in.int()
 	if id, _, ok := strings.Cut(in.text(), "-"); ok {
 		at, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {
@@ -62,7 +63,7 @@ func readState(answer []rueidis.RedisMessage, shard int) (s rawState, err error)
 	s.Available, s.Returning, s.Queued = in.number(), in.number(), in.number()
 	s.Out, s.Live, s.Share, s.Taken = in.number(), in.number(), in.number(), in.number()
 	to, seq := in.number(), in.number()
-	s.LastAt = sluice.Millis(in.number())
+	s.Backlog = in.number()
 	if s.Open {
 		s.SealedFor = 0
 	}
@@ -117,10 +118,10 @@ func (g *Gates) arrived(ctx context.Context, c *sluice.Campaign, t *Transfer) (b
 }
 
 // scan walks over a hash in pieces of field, value, field, value.
-func (g *Gates) scan(ctx context.Context, key string, each func([]string) error) error {
+func (g *Gates) scan(ctx context.Context, key string, count int64, each func([]string) error) error {
 	for cursor := uint64(0); ; {
 		call, cancel := g.c.limited(ctx)
-		entry, err := g.c.rdb.Do(call, g.c.rdb.B().Hscan().Key(key).Cursor(cursor).Count(scanCount).Build()).AsScanEntry()
+		entry, err := g.c.rdb.Do(call, g.c.rdb.B().Hscan().Key(key).Cursor(cursor).Count(count).Build()).AsScanEntry()
 		cancel()
 		if err != nil {
 			return sorted(err, "scan %s", key)
@@ -144,40 +145,66 @@ func (g *Gates) many(ctx context.Context, key string, fields []string) ([]rueidi
 	return all, sorted(err, "read %d of %s", len(fields), key)
 }
 
-// claimsOf reads a user's value.
-func claimsOf(user, value string) (all []sluice.GateClaim) {
+// claimsOf reads a user's value. calls are the numbers of the calls that admitted each claim, 0 where it is settled.
+func claimsOf(user, value string) (all []sluice.GateClaim, calls []uint32) {
 	for at := headSize; at+recordSize <= len(value) && len(user) == halfSize; at += recordSize {
 		r := []byte(value[at : at+recordSize])
-		c := sluice.GateClaim{Quantity: int32(binary.BigEndian.Uint16(r[10:])), LimitUnits: int32(binary.BigEndian.Uint16(r[14:]))}
-		c.LiveUnits = int32(binary.BigEndian.Uint16(r[12:]))
+		c := sluice.GateClaim{
+			Quantity: int32(binary.BigEndian.Uint16(r[10:])), LiveUnits: int32(binary.BigEndian.Uint16(r[12:])),
+			LimitUnits: int32(binary.BigEndian.Uint16(r[14:])),
+		}
 		c.Live = c.LiveUnits > 0
 		copy(c.ID[:], user)
 		copy(c.ID[halfSize:], r[:halfSize])
-		all = append(all, c)
+		all, calls = append(all, c), append(calls, binary.BigEndian.Uint32(r[16:]))
 	}
-	return all
+	return all, calls
 }
 
-// queued fills in the claims that are not settled.
-func (g *Gates) queued(ctx context.Context, pending string, all []sluice.GateClaim) error {
-	for len(all) > 0 {
-		n := min(len(all), MaxOps)
-		ids := make([]string, n)
-		for i := range ids {
-			ids[i] = string(all[i].ID[:])
+// admitted are the messages of calls that are not settled whole, as far as they were read.
+type admitted struct {
+	calls map[uint32]bool
+	byID  map[sluice.ClaimID]sluice.Claim
+}
+
+func newAdmitted() *admitted {
+	return &admitted{calls: map[uint32]bool{}, byID: map[sluice.ClaimID]sluice.Claim{}}
+}
+
+// fill gives claims that are not settled their whole claim. Those of a call that was settled since stay as they are.
+func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []sluice.GateClaim, calls []uint32) error {
+	var missing []string
+	for _, call := range calls {
+		if call != 0 && !a.calls[call] {
+			a.calls[call] = true
+			missing = append(missing, "m"+strconv.FormatUint(uint64(call), 10))
 		}
-		there, err := g.many(ctx, pending, ids)
+	}
+	for len(missing) > 0 {
+		n := min(len(missing), pendingCount)
+		there, err := g.many(ctx, pending, missing[:n])
 		if err != nil {
 			return err
 		}
 		for i := range there {
-			if m, err := there[i].ToString(); err == nil {
-				if c, _, _, err := DecodeMessage([]byte(m)); err == nil {
-					all[i].Queued = &c
+			entry, err := there[i].ToString()
+			if err != nil {
+				continue // settled since
+			}
+			for _, d := range Deliveries("", []byte(entry)) {
+				if d.Fault == "" {
+					a.byID[d.Claim.ID] = d.Claim
 				}
 			}
 		}
-		all = all[n:]
+		missing = missing[n:]
+	}
+	for i := range all {
+		if calls[i] != 0 {
+			if c, ok := a.byID[all[i].ID]; ok {
+				all[i].Queued = &c
+			}
+		}
 	}
 	return nil
 }
@@ -185,12 +212,15 @@ func (g *Gates) queued(ctx context.Context, pending string, all []sluice.GateCla
 // Claims walks over all claims of a shard, in pieces and in no order; one that is changed meanwhile may come twice.
 func (g *Gates) Claims(ctx context.Context, c sluice.Campaign, shard int, each func([]sluice.GateClaim) error) error {
 	k := g.c.keys.of(&c, shard)
-	return g.scan(ctx, k.claims, func(pairs []string) error {
+	known := newAdmitted()
+	return g.scan(ctx, k.claims, scanCount, func(pairs []string) error {
 		var all []sluice.GateClaim
+		var calls []uint32
 		for i := 0; i+1 < len(pairs); i += 2 {
-			all = append(all, claimsOf(pairs[i], pairs[i+1])...)
+			some, of := claimsOf(pairs[i], pairs[i+1])
+			all, calls = append(all, some...), append(calls, of...)
 		}
-		if err := g.queued(ctx, k.pending, all); err != nil {
+		if err := g.fill(ctx, k.pending, known, all, calls); err != nil {
 			return err
 		}
 		return each(all)
@@ -231,18 +261,20 @@ func (g *Gates) lookupPiece(
 		return err
 	}
 	var all []sluice.GateClaim
+	var calls []uint32
 	for i := range values {
 		v, err := values[i].ToString()
 		if err != nil {
 			continue // nothing of this user
 		}
-		for _, c := range claimsOf(users[i], v) {
-			if c.ID == ids[i] {
-				all = append(all, c)
+		some, of := claimsOf(users[i], v)
+		for j := range some {
+			if some[j].ID == ids[i] {
+				all, calls = append(all, some[j]), append(calls, of[j])
 			}
 		}
 	}
-	if err := g.queued(ctx, k.pending, all); err != nil {
+	if err := g.fill(ctx, k.pending, newAdmitted(), all, calls); err != nil {
 		return err
 	}
 	for _, c := range all {
@@ -253,13 +285,60 @@ func (g *Gates) lookupPiece(
 
 // PendingRaw walks over what is admitted and not settled, as a queue would deliver it: what cannot be read has a Fault.
 func (g *Gates) PendingRaw(ctx context.Context, c sluice.Campaign, shard int, each func([]sluice.Delivery) error) error {
-	return g.scan(ctx, g.c.keys.of(&c, shard).pending, func(pairs []string) error {
-		var all []sluice.Delivery
-		for i := 1; i < len(pairs); i += 2 {
-			all = append(all, Deliveries("", []byte(pairs[i]))...)
+	k := g.c.keys.of(&c, shard)
+	return g.scan(ctx, k.pending, pendingCount, func(pairs []string) error {
+		for i := 0; i+1 < len(pairs); i += 2 {
+			call, ok := strings.CutPrefix(pairs[i], "m")
+			if !ok {
+				continue
+			}
+			n, err := strconv.ParseUint(call, 10, 32)
+			if err != nil {
+				return fmt.Errorf("redis: pending of %s/%d: %w: call %q", c.ID, shard, sluice.ErrUncertain, call)
+			}
+			all, err := g.unsettled(ctx, k.claims, uint32(n), Deliveries("", []byte(pairs[i+1])))
+			if err != nil {
+				return err
+			}
+			if len(all) == 0 {
+				continue
+			}
+			if err := each(all); err != nil {
+				return err
+			}
 		}
-		return each(all)
+		return nil
 	})
+}
+
+// unsettled leaves those messages of a call that are not settled. The ids stand in the same place in every version.
+func (g *Gates) unsettled(ctx context.Context, claims string, call uint32, all []sluice.Delivery) ([]sluice.Delivery, error) {
+	ids := make([]sluice.ClaimID, len(all))
+	users := make([]string, len(all))
+	for i := range all {
+		if len(all[i].Raw) >= atUnits {
+			copy(ids[i][:], all[i].Raw[atID:])
+		}
+		users[i] = string(ids[i][:halfSize])
+	}
+	values, err := g.many(ctx, claims, users)
+	if err != nil {
+		return nil, err
+	}
+	kept := all[:0]
+	for i := range all {
+		v, err := values[i].ToString()
+		if err != nil {
+			continue
+		}
+		some, calls := claimsOf(users[i], v)
+		for j := range some {
+			if some[j].ID == ids[i] && calls[j] == call {
+				kept = append(kept, all[i])
+			}
+		}
+	}
+	return kept, nil
 }
 
 // Pending walks over what is admitted and not settled. Messages that cannot be read are left out: see PendingRaw.
@@ -275,32 +354,52 @@ func (g *Gates) Pending(ctx context.Context, c sluice.Campaign, shard int, each 
 	})
 }
 
-// Find looks one claim up among what is not settled, at the user's home shard of each campaign, in one pipeline.
+// Find looks one claim up among what is not settled, at the user's home shard of each campaign, all at once.
 func (g *Gates) Find(ctx context.Context, campaigns []sluice.Campaign, id sluice.ClaimID) (sluice.Claim, bool, error) {
-	if len(campaigns) == 0 {
-		return sluice.Claim{}, false, nil
+	type answer struct {
+		claim sluice.Claim
+		found bool
+		err   error
 	}
-	ctx, cancel := g.c.limited(ctx)
-	defer cancel()
-	calls := make([]rueidis.Completed, len(campaigns))
+	answers := make(chan answer, len(campaigns))
+	places := make(chan struct{}, maxAsking)
 	for i := range campaigns {
-		key := g.c.keys.of(&campaigns[i], HomeShard(&campaigns[i], id.User())).pending
-		calls[i] = g.c.rdb.B().Hget().Key(key).Field(string(id[:])).Build()
+		places <- struct{}{}
+		go func() {
+			var a answer
+			a.claim, a.found, a.err = g.findIn(ctx, &campaigns[i], id)
+			<-places
+			answers <- a
+		}()
 	}
 	var errs []error
-	for i, answer := range g.c.rdb.DoMulti(ctx, calls...) {
-		m, err := answer.ToString()
-		switch {
-		case rueidis.IsRedisNil(err):
-			continue
-		case err != nil:
-			errs = append(errs, sorted(err, "look for claim %s in %s", id, campaigns[i].ID))
-			continue
+	for range campaigns {
+		a := <-answers
+		if a.found {
+			return a.claim, true, nil
 		}
-		c, _, _, err := DecodeMessage([]byte(m))
-		return c, err == nil, err
+		errs = append(errs, a.err)
 	}
 	return sluice.Claim{}, false, errors.Join(errs...)
+}
+
+func (g *Gates) findIn(ctx context.Context, c *sluice.Campaign, id sluice.ClaimID) (sluice.Claim, bool, error) {
+	k := g.c.keys.of(c, HomeShard(c, id.User()))
+	what := func() string { return fmt.Sprintf("claim %s in %s", id, c.ID) }
+	answer, err := g.c.run(ctx, g.c.scripts.find, what, []string{k.claims, k.pending}, []string{string(id[:])})
+	if rueidis.IsRedisNil(err) {
+		return sluice.Claim{}, false, nil
+	}
+	if err != nil {
+		return sluice.Claim{}, false, err
+	}
+	in := reader{answer: answer}
+	for _, d := range Deliveries("", []byte(in.text())) {
+		if d.Fault == "" && d.Claim.ID == id {
+			return d.Claim, true, nil
+		}
+	}
+	return sluice.Claim{}, false, in.err
 }
 
 // Holders reads a piece of a shard's list of holders, from a byte offset.

@@ -36,7 +36,7 @@ func (g *Gates) Settled(ctx context.Context, claims []sluice.Claim) error {
 		for len(all) > 0 {
 			n := min(len(all), MaxOps)
 			what := func() string { return fmt.Sprintf("%d claims of %s/%d", n, at.campaign, at.shard) }
-			_, err := g.c.run(ctx, g.c.scripts.settled, what, []string{k.gate, k.pending}, all[:n])
+			_, err := g.c.run(ctx, g.c.scripts.settled, what, []string{k.gate, k.claims, k.pending}, all[:n])
 			if errs = append(errs, err); err != nil {
 				break
 			}

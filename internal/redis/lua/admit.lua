@@ -7,7 +7,7 @@
 --   the window, M over the limit, D more than available. Each M has one list: the records of the user's last claims.
 -- Atomic: permit, limit, record, pending and message change together or not at all. Everything is read and checked
 --   before the first write, since an error in a script keeps what it wrote. Sent twice it gives replays.
--- Fast: the number of calls does not depend on the number of claims, and a claim costs four cuts and one join of
+-- Fast: the number of calls does not depend on the number of claims, and a claim costs three cuts and one join of
 --   strings; the record is cut out of the message as it is.
 if #KEYS < 5 or #ARGV < 5 then return redis.error_reply('ARGS admit') end
 if not (whole(ARGV[1], 1, MAX) and whole(ARGV[2], 0, MAX) and whole(ARGV[3], 0, MAX) and whole(ARGV[4], 0, MAX)) then
@@ -25,7 +25,7 @@ for i = 1, count do
 end
 
 local epoch = tonumber(ARGV[1])
-local g = redis.call('HMGET', KEYS[1], 'epoch', 'open', 'available', 'returning', 'lease', 'live', 'queued')
+local g = redis.call('HMGET', KEYS[1], 'epoch', 'open', 'available', 'returning', 'lease', 'live', 'queued', 'calls', 'waiting')
 local at = tonumber(g[1] or 0)
 if at == 0 then return {0, 0} end
 if at ~= epoch then return {2, at} end
@@ -45,9 +45,10 @@ local starts, ends, limit = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[
 local early, late = now < starts, now >= ends
 local letters, lists = {}, {}
 local set, changed, n = {}, {}, 0          -- new values of users; changed[user] is where the value stands in set
-local pend, won, k, took = {}, {}, 0, 0
+local won, k, took = {}, 0, 0
 local fresh, f = {}, 0
-local asked, a = {}, 0
+local call = tonumber(g[8]) + 1
+local mark = be4(call)
 local heads = {}                           -- by units: the head of a user's first value
 for i = 1, count do
   local m, u, q = ARGV[i + 4], users[i], units[i]
@@ -60,10 +61,10 @@ for i = 1, count do
       letter = 'R'
     elseif two(v, found + 12) == 0 then
       letter = 'E'
+    elseif sub(v, found + 16, found + 19) ~= NONE then
+      letter = 'Q'
     else
       letter = 'L'
-      a = a + 1
-      asked[a] = i
     end
   elseif not open then
     letter = 'C'
@@ -82,11 +83,11 @@ for i = 1, count do
     end
     if used + q > limit then
       letter = 'M'
-      local list = v and #v > 4 and sub(v, math.max(5, #v - 1599)) or ''
+      local list = v and #v > 4 and sub(v, math.max(5, #v - 1999)) or ''
       if others then
         for p = 1, #others do
           local o = others[p][i]
-          if o then list = list .. sub(o, math.max(5, #o - 1599)) end
+          if o then list = list .. sub(o, math.max(5, #o - 1999)) end
         end
       end
       lists[#lists + 1] = list
@@ -96,14 +97,14 @@ for i = 1, count do
       letter = 'A'
       available, took, k = available - q, took + q, k + 1
       if v then
-        v = be4(mine + q) .. sub(v, 5) .. sub(m, 14, 29)
+        v = be4(mine + q) .. sub(v, 5) .. sub(m, 14, 29) .. mark
       else
         local h = heads[q]
         if not h then
           h = be4(q)
           heads[q] = h
         end
-        v = h .. sub(m, 14, 29)
+        v = h .. sub(m, 14, 29) .. mark
         f = f + 1
         fresh[f] = u
       end
@@ -113,7 +114,7 @@ for i = 1, count do
         n = n + 2
         set[n - 1], set[n], changed[u] = u, v, n
       end
-      pend[2 * k - 1], pend[2 * k], won[k] = sub(m, 4, 23), m, m
+      won[k] = m
     end
   end
   letters[i] = letter
@@ -121,21 +122,14 @@ end
 
 if k > 0 then
   live, queued = live + took, queued + took
-  redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', live, 'queued', queued,
-    'last', now)
+  local entry = table.concat(won)
+  redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', live, 'queued', queued, 'calls', call,
+    'waiting', g[9] + k)
   redis.call('HSET', KEYS[2], unpack(set))
-  redis.call('HSET', KEYS[3], unpack(pend))
+  redis.call('HSET', KEYS[3], 'm' .. call, entry, 'n' .. call, k)
   if f > 0 then redis.call('APPEND', KEYS[4], table.concat(fresh)) end
-  redis.call('XADD', KEYS[5], '*', 'm', table.concat(won))
+  redis.call('XADD', KEYS[5], '*', 'm', entry)
 elseif moved then
   redis.call('HSET', KEYS[1], 'available', available, 'returning', returning)
-end
-if a > 0 then
-  local ids = {}
-  for i = 1, a do ids[i] = sub(ARGV[asked[i] + 4], 4, 23) end
-  local there = redis.call('HMGET', KEYS[3], unpack(ids))
-  for i = 1, a do
-    if there[i] then letters[asked[i]] = 'Q' end
-  end
 end
 return {1, at, now, available, returning, queued, k == count and '' or table.concat(letters), unpack(lists)}

@@ -10,23 +10,24 @@ if #KEYS ~= 4 or #ARGV < 4 or not (whole(ARGV[1], 1, MAX) and whole(ARGV[3], 0, 
   return redis.error_reply('ARGS join')
 end
 local count = #ARGV - 3
-local users, ids = {}, {}
+local users = {}
 for i = 1, count do
   local row = ARGV[i + 3]
   if #row ~= 26 then return redis.error_reply('ARGS row') end
-  users[i], ids[i] = sub(row, 1, 10), sub(row, 1, 20)
+  users[i] = sub(row, 1, 10)
 end
 local e, piece = tonumber(ARGV[1]), tonumber(ARGV[3])
-local g = redis.call('HMGET', KEYS[1], 'epoch', 'sealed_for', 'loader', 'pieces', 'live', 'available', 'queued')
+local g = redis.call('HMGET', KEYS[1], 'epoch', 'sealed_for', 'loader', 'pieces', 'live', 'available', 'queued',
+  'waiting')
 if tonumber(g[1] or 0) >= e or tonumber(g[2] or 0) ~= e then return 0 end
 local pieces = g[3] == ARGV[2] and tonumber(g[4]) or 0
 if piece > pieces then return 2 end
 if piece < pieces then return 1 end
-local live, available, queued = tonumber(g[5] or 0), tonumber(g[6] or 0), tonumber(g[7] or 0)
+local live, available = tonumber(g[5] or 0), tonumber(g[6] or 0)
+local queued, waiting = tonumber(g[7] or 0), tonumber(g[8] or 0)
 local have = redis.call('HMGET', KEYS[2], unpack(users))
-local waits = redis.call('HLEN', KEYS[3]) > 0 and redis.call('HMGET', KEYS[3], unpack(ids))
 
-local set, changed, n, fresh, gone = {}, {}, 0, {}, {}
+local set, changed, n, fresh, calls = {}, {}, 0, {}, {}
 for i = 1, count do
   local row, u = ARGV[i + 3], users[i]
   local slot = changed[u]
@@ -37,12 +38,17 @@ for i = 1, count do
   if found then
     local hl, hw = two(v, found + 12), two(v, found + 14)
     local nl, nw = math.min(l, hl), math.min(w, hw)
-    if nl ~= hl or nw ~= hw then
-      new = be4(head(v) - hw + nw) .. sub(v, 5, found + 11) .. be2(nl) .. be2(nw) .. sub(v, found + 16)
+    local call = head(sub(v, found + 16, found + 19))
+    if call > 0 then
+      settle(calls, call)
+      queued, waiting = queued - two(v, found + 10), waiting - 1
+    end
+    if nl ~= hl or nw ~= hw or call > 0 then
+      new = be4(head(v) - hw + nw) .. sub(v, 5, found + 11) .. be2(nl) .. be2(nw) .. NONE .. sub(v, found + 20)
     end
     live, available = live - hl + nl, available + hl - nl
   else
-    new = be4((v and head(v) or 0) + w) .. (v and sub(v, 5) or '') .. sub(row, 11)
+    new = be4((v and head(v) or 0) + w) .. (v and sub(v, 5) or '') .. sub(row, 11) .. NONE
     live, available = live + l, available - l
     if not v then fresh[#fresh + 1] = u end
   end
@@ -52,15 +58,12 @@ for i = 1, count do
     n = n + 2
     set[n - 1], set[n], changed[u] = u, new, n
   end
-  if waits and waits[i] then
-    queued = queued - two(waits[i], 24)
-    gone[#gone + 1] = ids[i]
-    waits[i] = false
-  end
 end
+local left, gone = settleCalls(KEYS[3], calls)
 redis.call('HSET', KEYS[1], 'loader', ARGV[2], 'pieces', pieces + 1, 'live', live, 'available', available, 'queued',
-  queued)
+  queued, 'waiting', waiting)
 if n > 0 then redis.call('HSET', KEYS[2], unpack(set)) end
+if #left > 0 then redis.call('HSET', KEYS[3], unpack(left)) end
 if #gone > 0 then redis.call('HDEL', KEYS[3], unpack(gone)) end
 if #fresh > 0 then redis.call('APPEND', KEYS[4], table.concat(fresh)) end
 return 1

@@ -8,10 +8,10 @@
 --   takes away at most what the claim has, a take of a known claim does nothing, and a claim that is released before
 --   it was known is known from then on, so that a take which comes late finds it. A release that leaves something
 --   that it could take away again (one coupon of several) is marked by its number; without a number it is kept.
---   What an operation names has a row in the ledger, so it is not pending any more.
+--   The claim of an operation has a row in the ledger, so it is not pending any more.
 if #KEYS ~= 5 or #ARGV < 8 or #ARGV % 8 ~= 0 then return redis.error_reply('ARGS ops') end
 local count = #ARGV / 8
-local users, ids, marks = {}, {}, {}
+local users, marks = {}, {}
 for i = 1, count do
   local o = i * 8 - 7
   if not ((ARGV[o] == 'r' or ARGV[o] == 't') and whole(ARGV[o + 1], 0, MAX) and #ARGV[o + 2] == 10
@@ -19,22 +19,21 @@ for i = 1, count do
       and whole(ARGV[o + 6], 0, ARGV[o + 5] + 0) and whole(ARGV[o + 7], 0, ARGV[o + 5] + 0)) then
     return redis.error_reply('ARGS op')
   end
-  users[i], ids[i], marks[i] = ARGV[o + 2], ARGV[o + 2] .. ARGV[o + 3], 'p' .. ARGV[o + 4]
+  users[i], marks[i] = ARGV[o + 2], 'p' .. ARGV[o + 4]
 end
 
-local g = redis.call('HMGET', KEYS[1], 'epoch', 'available', 'returning', 'lease', 'live', 'queued')
+local g = redis.call('HMGET', KEYS[1], 'epoch', 'available', 'returning', 'lease', 'live', 'queued', 'waiting')
 local at = tonumber(g[1] or 0)
 if at == 0 then return string.rep('K', count) end
 local now = clock()
 local available, returning, lease = tonumber(g[2]), tonumber(g[3]), tonumber(g[4])
-local live, queued = tonumber(g[5]), tonumber(g[6])
+local live, queued, waiting = tonumber(g[5]), tonumber(g[6]), tonumber(g[7])
 if returning > 0 and now >= lease then available, returning = available + returning, 0 end
 local have = redis.call('HMGET', KEYS[2], unpack(users))
 local marked = redis.call('HMGET', KEYS[5], unpack(marks))
-local there = redis.call('HMGET', KEYS[3], unpack(ids))
 
 local letters, set, changed, n = {}, {}, {}, 0
-local mark, fresh, gone, left, done = {}, {}, {}, {}, {}
+local mark, fresh, done, calls = {}, {}, {}, {}
 local function put(u, v)
   local slot = changed[u]
   if slot then
@@ -59,7 +58,7 @@ for i = 1, count do
     if not found then
       available, live = available - units, live + units
       if not v then fresh[#fresh + 1] = u end
-      put(u, be4((v and head(v) or 0) + lim) .. (v and sub(v, 5) or '') .. half .. be2(q) .. be2(units) .. be2(lim))
+      put(u, be4((v and head(v) or 0) + lim) .. (v and sub(v, 5) or '') .. half .. be2(q) .. be2(units) .. be2(lim) .. NONE)
     end
   elseif not (marked[i] or done[marks[i]]) then
     local l, w = q, q
@@ -78,7 +77,7 @@ for i = 1, count do
       available, live = available - (l - back), live + (l - back)
       if not v then fresh[#fresh + 1] = u end
       put(u, be4((v and head(v) or 0) + w - free) .. (v and sub(v, 5) or '') .. half .. be2(q) .. be2(l - back)
-        .. be2(w - free))
+        .. be2(w - free) .. NONE)
     end
     if again and letter == 'D' then
       mark[#mark + 1] = marks[i]
@@ -86,21 +85,24 @@ for i = 1, count do
       done[marks[i]] = true
     end
   end
-  if letter == 'D' and there[i] and not left[ids[i]] then
-    left[ids[i]], gone[#gone + 1], queued = true, ids[i], queued - two(there[i], 24)
+  if letter == 'D' and found then
+    v = changed[u] and set[changed[u]] or have[i]
+    local call = head(sub(v, found + 16, found + 19))
+    if call > 0 then
+      settle(calls, call)
+      queued, waiting = queued - two(v, found + 10), waiting - 1
+      put(u, sub(v, 1, found + 15) .. NONE .. sub(v, found + 20))
+    end
   end
   letters[i] = letter
 end
 
-redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', live, 'queued', queued)
+local left, gone = settleCalls(KEYS[3], calls)
+redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', live, 'queued', queued,
+  'waiting', waiting)
 if n > 0 then redis.call('HSET', KEYS[2], unpack(set)) end
+if #left > 0 then redis.call('HSET', KEYS[3], unpack(left)) end
 if #gone > 0 then redis.call('HDEL', KEYS[3], unpack(gone)) end
-if #fresh > 0 then
-  local once, list = {}, {}
-  for i = 1, #fresh do
-    if not once[fresh[i]] then once[fresh[i]], list[#list + 1] = true, fresh[i] end
-  end
-  redis.call('APPEND', KEYS[4], table.concat(list))
-end
+if #fresh > 0 then redis.call('APPEND', KEYS[4], table.concat(fresh)) end
 if #mark > 0 then redis.call('HSET', KEYS[5], unpack(mark)) end
 return table.concat(letters)

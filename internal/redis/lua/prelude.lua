@@ -1,7 +1,10 @@
 -- What several scripts need. It stands in front of each of them.
 --
--- A user's value in the claims hash is a head of 4 bytes (the units that the user's claims take of the limit) and 16
--- bytes a claim: 10 of its id's second half, then quantity, live units and limit units, 2 bytes each, big-endian.
+-- A user's value in the claims hash is a head of 4 bytes (the units that the user's claims take of the limit) and 20
+-- bytes a claim: 10 of its id's second half, then quantity, live units and limit units, 2 bytes each, big-endian, then
+-- 4 bytes with the number of the call that admitted it while it is pending, 0 later.
+-- The pending hash has, for each call that is not settled whole, m<number> with its messages as they stand in the
+-- outbox and n<number> with how many of them are pending. So admitting costs one look-up and one entry a claim, not two.
 -- A message (see message.go) has the user's half of the id at 4-13, the other half at 14-23 and the same three
 -- numbers at 24-29, in every version.
 local byte, sub, char, find, floor = string.byte, string.sub, string.char, string.find, math.floor
@@ -25,7 +28,7 @@ end
 -- place gives where the record of a claim begins in a user's value, or nil.
 local function place(v, half)
   local at = find(v, half, 5, true)
-  while at and (at - 5) % 16 ~= 0 do at = find(v, half, at + 1, true) end
+  while at and (at - 5) % 20 ~= 0 do at = find(v, half, at + 1, true) end
   return at
 end
 
@@ -40,4 +43,34 @@ local function whole(s, from, to)
   return n and n == floor(n) and n >= from and n <= to
 end
 
+-- settle notes in calls that a claim which was admitted by a call is not pending any more.
+local function settle(calls, call)
+  calls[call] = (calls[call] or 0) + 1
+end
+
+-- settleCalls gives what to set and what to delete in the pending hash, by what settle noted. It only reads.
+local function settleCalls(key, calls)
+  local names, k = {}, 0
+  for call in pairs(calls) do
+    k = k + 1
+    names[k] = 'n' .. call
+  end
+  local set, gone = {}, {}
+  if k == 0 then return set, gone end
+  local left = redis.call('HMGET', key, unpack(names))
+  for i = 1, k do
+    local call = sub(names[i], 2)
+    local n = tonumber(left[i] or 0) - calls[tonumber(call)]
+    if n > 0 then
+      set[#set + 1] = names[i]
+      set[#set + 1] = n
+    else
+      gone[#gone + 1] = names[i]
+      gone[#gone + 1] = 'm' .. call
+    end
+  end
+  return set, gone
+end
+
+local NONE = char(0, 0, 0, 0)
 local MAX = 9007199254740992

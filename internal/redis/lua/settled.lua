@@ -1,24 +1,40 @@
 -- Ends "pending" for claims that are in the ledger, whatever the epoch.
--- KEYS: 1 gate, 2 pending
+-- KEYS: 1 gate, 2 claims, 3 pending
 -- ARGV: 1… claim ids, 20 bytes each
 -- Returns: how many were pending.
--- Atomic: the units of "queued" go with the record. Sent twice it finds nothing.
-if #KEYS ~= 2 or #ARGV < 1 then return redis.error_reply('ARGS settled') end
+-- Atomic: record, pending and the units of "queued" change together. Sent twice it finds nothing.
+if #KEYS ~= 3 or #ARGV < 1 then return redis.error_reply('ARGS settled') end
+local users = {}
 for i = 1, #ARGV do
   if #ARGV[i] ~= 20 then return redis.error_reply('ARGS id') end
+  users[i] = sub(ARGV[i], 1, 10)
 end
-local there = redis.call('HMGET', KEYS[2], unpack(ARGV))
-local queued = redis.call('HGET', KEYS[1], 'queued')
-local seen, gone, n, units = {}, {}, 0, 0
+local have = redis.call('HMGET', KEYS[2], unpack(users))
+local g = redis.call('HMGET', KEYS[1], 'queued', 'waiting')
+local queued = tonumber(g[1] or 0)
+local set, changed, n, calls, count = {}, {}, 0, {}, 0
 for i = 1, #ARGV do
-  local m = there[i]
-  if m and not seen[ARGV[i]] then
-    seen[ARGV[i]] = true
-    n, units = n + 1, units + two(m, 24)
-    gone[n] = ARGV[i]
+  local u = users[i]
+  local slot = changed[u]
+  local v = slot and set[slot] or have[i]
+  local found = v and place(v, sub(ARGV[i], 11))
+  local call = found and head(sub(v, found + 16, found + 19)) or 0
+  if call > 0 then
+    count, queued = count + 1, queued - two(v, found + 10)
+    settle(calls, call)
+    v = sub(v, 1, found + 15) .. NONE .. sub(v, found + 20)
+    if slot then
+      set[slot] = v
+    else
+      n = n + 2
+      set[n - 1], set[n], changed[u] = u, v, n
+    end
   end
 end
-if n == 0 then return 0 end
-redis.call('HDEL', KEYS[2], unpack(gone))
-if queued then redis.call('HSET', KEYS[1], 'queued', tonumber(queued) - units) end
-return n
+if count == 0 then return 0 end
+local left, gone = settleCalls(KEYS[3], calls)
+redis.call('HSET', KEYS[1], 'queued', queued, 'waiting', (g[2] or 0) - count)
+redis.call('HSET', KEYS[2], unpack(set))
+if #left > 0 then redis.call('HSET', KEYS[3], unpack(left)) end
+if #gone > 0 then redis.call('HDEL', KEYS[3], unpack(gone)) end
+return count

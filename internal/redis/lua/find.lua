@@ -1,0 +1,10 @@
+-- Looks for what is not settled of one claim.
+-- KEYS: 1 claims, 2 pending
+-- ARGV: 1 claim id, 20 bytes
+-- Returns: the messages of the call that admitted it, or nil where it is not pending.
+-- Atomic, and writes nothing: the record says which call, and the call is there as long as the record says so.
+if #KEYS ~= 2 or #ARGV ~= 1 or #ARGV[1] ~= 20 then return redis.error_reply('ARGS find') end
+local v = redis.call('HGET', KEYS[1], sub(ARGV[1], 1, 10))
+local found = v and place(v, sub(ARGV[1], 11))
+local call = found and head(sub(v, found + 16, found + 19)) or 0
+return call > 0 and redis.call('HGET', KEYS[2], 'm' .. call)
