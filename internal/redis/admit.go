@@ -2,7 +2,9 @@ package redis
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -17,7 +19,7 @@ var letters = [256]Verdict{
 
 // recordSize is the size of a claim's record in the claims hash; headSize that of what stands before a user's records.
 const (
-	recordSize = 20
+	recordSize = 24
 	headSize   = 4
 	halfSize   = 10
 )
@@ -77,23 +79,49 @@ func (call *AdmitCall) args() []string {
 	c := call.Campaign
 	room := 0
 	for i := range call.Claims {
-		room += minMessage + len(c.ID) + len(call.Claims[i].User) + len(call.Claims[i].RequestID)
+		room += call.size(i)
 	}
+	var name [8]byte
+	number := rand.Uint64() | 1 // not 0
+	binary.BigEndian.PutUint64(name[:], number)
 	buf := make([]byte, 0, room)
 	for i := range call.Claims {
 		claim := call.Claims[i]
 		claim.Epoch = c.Epoch
-		buf = AppendMessage(buf, &claim)
+		buf = AppendMessage(buf, &claim, number)
 	}
 	all := string(buf)
-	args := make([]string, 4, 4+len(call.Claims))
+	args := make([]string, 6, 6+len(call.Claims))
 	args[0], args[1] = strconv.FormatInt(c.Epoch, 10), strconv.FormatInt(int64(c.StartsAt), 10)
 	args[2], args[3] = strconv.FormatInt(int64(c.EndsAt), 10), strconv.Itoa(c.PerUserLimit)
+	args[4], args[5] = string(name[:]), call.again()
 	for i := range call.Claims {
-		n := minMessage + len(c.ID) + len(call.Claims[i].User) + len(call.Claims[i].RequestID)
+		n := call.size(i)
 		args, all = append(args, all[:n]), all[n:]
 	}
 	return args
+}
+
+// size gives the length of a claim's message.
+func (call *AdmitCall) size(i int) int {
+	return minMessage + len(call.Claims[i].Campaign) + len(call.Claims[i].User) + len(call.Claims[i].RequestID)
+}
+
+// again names the users who come more than once.
+func (call *AdmitCall) again() string {
+	if len(call.Claims) == 1 {
+		return ""
+	}
+	var twice []byte
+	seen := make(map[sluice.UserKey]struct{}, len(call.Claims))
+	for i := range call.Claims {
+		u := call.Claims[i].ID.User()
+		before := len(seen)
+		if seen[u] = struct{}{}; len(seen) == before {
+			twice = append(twice, u[:]...)
+		}
+	}
+	return string(twice)
 }
 
 // read reads the answer of admit.lua.

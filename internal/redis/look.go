@@ -145,8 +145,9 @@ func (g *Gates) many(ctx context.Context, key string, fields []string) ([]rueidi
 	return all, sorted(err, "read %d of %s", len(fields), key)
 }
 
-// claimsOf reads a user's value. calls are the numbers of the calls that admitted each claim, 0 where it is settled.
-func claimsOf(user, value string) (all []sluice.GateClaim, calls []uint32) {
+// claimsOf reads a user's value. calls names the call that admitted each claim, as it stands in pending's fields; empty
+// where it is settled.
+func claimsOf(user, value string) (all []sluice.GateClaim, calls []string) {
 	for at := headSize; at+recordSize <= len(value) && len(user) == halfSize; at += recordSize {
 		r := []byte(value[at : at+recordSize])
 		c := sluice.GateClaim{
@@ -156,28 +157,36 @@ func claimsOf(user, value string) (all []sluice.GateClaim, calls []uint32) {
 		c.Live = c.LiveUnits > 0
 		copy(c.ID[:], user)
 		copy(c.ID[halfSize:], r[:halfSize])
-		all, calls = append(all, c), append(calls, binary.BigEndian.Uint32(r[16:]))
+		all, calls = append(all, c), append(calls, callOf(r[16:]))
 	}
 	return all, calls
 }
 
+// callOf gives the name of a call, empty where it is all zeroes.
+func callOf(r []byte) string {
+	if binary.BigEndian.Uint64(r) == 0 {
+		return ""
+	}
+	return string(r)
+}
+
 // admitted are the messages of calls that are not settled whole, as far as they were read.
 type admitted struct {
-	calls map[uint32]bool
+	calls map[string]bool
 	byID  map[sluice.ClaimID]sluice.Claim
 }
 
 func newAdmitted() *admitted {
-	return &admitted{calls: map[uint32]bool{}, byID: map[sluice.ClaimID]sluice.Claim{}}
+	return &admitted{calls: map[string]bool{}, byID: map[sluice.ClaimID]sluice.Claim{}}
 }
 
 // fill gives claims that are not settled their whole claim. Those of a call that was settled since stay as they are.
-func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []sluice.GateClaim, calls []uint32) error {
+func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []sluice.GateClaim, calls []string) error {
 	var missing []string
 	for _, call := range calls {
-		if call != 0 && !a.calls[call] {
+		if call != "" && !a.calls[call] {
 			a.calls[call] = true
-			missing = append(missing, "m"+strconv.FormatUint(uint64(call), 10))
+			missing = append(missing, "m"+call)
 		}
 	}
 	for len(missing) > 0 {
@@ -200,7 +209,7 @@ func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []slu
 		missing = missing[n:]
 	}
 	for i := range all {
-		if calls[i] != 0 {
+		if calls[i] != "" {
 			if c, ok := a.byID[all[i].ID]; ok {
 				all[i].Queued = &c
 			}
@@ -215,7 +224,7 @@ func (g *Gates) Claims(ctx context.Context, c sluice.Campaign, shard int, each f
 	known := newAdmitted()
 	return g.scan(ctx, k.claims, scanCount, func(pairs []string) error {
 		var all []sluice.GateClaim
-		var calls []uint32
+		var calls []string
 		for i := 0; i+1 < len(pairs); i += 2 {
 			some, of := claimsOf(pairs[i], pairs[i+1])
 			all, calls = append(all, some...), append(calls, of...)
@@ -261,7 +270,7 @@ func (g *Gates) lookupPiece(
 		return err
 	}
 	var all []sluice.GateClaim
-	var calls []uint32
+	var calls []string
 	for i := range values {
 		v, err := values[i].ToString()
 		if err != nil {
@@ -292,11 +301,7 @@ func (g *Gates) PendingRaw(ctx context.Context, c sluice.Campaign, shard int, ea
 			if !ok {
 				continue
 			}
-			n, err := strconv.ParseUint(call, 10, 32)
-			if err != nil {
-				return fmt.Errorf("redis: pending of %s/%d: %w: call %q", c.ID, shard, sluice.ErrUncertain, call)
-			}
-			all, err := g.unsettled(ctx, k.claims, uint32(n), Deliveries("", []byte(pairs[i+1])))
+			all, err := g.unsettled(ctx, k.claims, call, Deliveries("", []byte(pairs[i+1])))
 			if err != nil {
 				return err
 			}
@@ -312,12 +317,12 @@ func (g *Gates) PendingRaw(ctx context.Context, c sluice.Campaign, shard int, ea
 }
 
 // unsettled leaves those messages of a call that are not settled. The ids stand in the same place in every version.
-func (g *Gates) unsettled(ctx context.Context, claims string, call uint32, all []sluice.Delivery) ([]sluice.Delivery, error) {
+func (g *Gates) unsettled(ctx context.Context, claims string, call string, all []sluice.Delivery) ([]sluice.Delivery, error) {
 	ids := make([]sluice.ClaimID, len(all))
 	users := make([]string, len(all))
 	for i := range all {
-		if len(all[i].Raw) >= atUnits {
-			copy(ids[i][:], all[i].Raw[atID:])
+		if len(all[i].Raw) >= minMessage {
+			ids[i] = idOf(all[i].Raw)
 		}
 		users[i] = string(ids[i][:halfSize])
 	}

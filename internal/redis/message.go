@@ -20,24 +20,29 @@ var ErrMessage = errors.New("not a message")
 //	0     version
 //	1-2   length of the whole message, big-endian like every number here
 //	3-12  the user's half of the claim id
-//	13-22 its other half
-//	23-28 quantity, live units, limit units of the claim as it is admitted: all three are the quantity. With the half
-//	      before them they are the record of the claims hash, so that the script cuts it out and builds nothing
+//	13-40 what the claims hash holds of a user who has this claim only: 4 bytes quantity; the other half of the id; quantity,
+//	      live units, limit units, 2 bytes each and all the same; 8 bytes that name the call that admitted it, not zero
 //
 // and in version 1:
 //
-//	29-36 when it was admitted, by the clock of the node, in milliseconds
-//	37-44 epoch
-//	45    source
-//	46-   campaign, user, request id: a length byte and the bytes of each
+//	41-48 when it was admitted, by the clock of the node, in milliseconds
+//	49-56 epoch
+//	57    source
+//	58-   campaign, user, request id: a length byte and the bytes of each
+//
+// The record stands in the message so that the script cuts it out and builds nothing: building strings is most of what a
+// script does.
 const (
 	atLength   = 1
-	atID       = 3
-	atUnits    = 23
-	atTime     = 29
-	atEpoch    = 37
-	atSource   = 45
-	atTexts    = 46
+	atUser     = 3
+	atHead     = 13
+	atHalf     = 17
+	atUnits    = 27
+	atCall     = 33
+	atTime     = 41
+	atEpoch    = 49
+	atSource   = 57
+	atTexts    = 58
 	minMessage = atTexts + 3
 )
 
@@ -60,17 +65,20 @@ func checkClaim(c *sluice.Claim) error {
 	return nil
 }
 
-// AppendMessage appends a claim as a message. The claim's parts are within the bounds of the root package; one that is
-// not is a mistake of the caller, and its message cannot be read back.
-func AppendMessage(b []byte, c *sluice.Claim) []byte {
+// AppendMessage appends a claim as a message. call names the call that admits it; a claim that is sent without a gate has
+// no call that anybody looks for, and any but 0 will do. The claim's parts are within the bounds of the root package;
+// one that is not is a mistake of the caller, and its message cannot be read back.
+func AppendMessage(b []byte, c *sluice.Claim, call uint64) []byte {
 	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
-	q := uint16(c.Quantity)
 	b = append(b, sluice.MessageVersion)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))
-	b = append(b, c.ID[:]...)
+	b = append(b, c.ID[:halfSize]...)
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Quantity))
+	b = append(b, c.ID[halfSize:]...)
 	for range 3 {
-		b = binary.BigEndian.AppendUint16(b, q)
+		b = binary.BigEndian.AppendUint16(b, uint16(c.Quantity))
 	}
+	b = binary.BigEndian.AppendUint64(b, call)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.At))
 	b = binary.BigEndian.AppendUint64(b, uint64(c.Epoch))
 	b = append(b, byte(c.Source))
@@ -79,6 +87,13 @@ func AppendMessage(b []byte, c *sluice.Claim) []byte {
 		b = append(b, s...)
 	}
 	return b
+}
+
+// idOf reads the claim id of a message of any version.
+func idOf(raw []byte) (id sluice.ClaimID) {
+	copy(id[:halfSize], raw[atUser:])
+	copy(id[halfSize:], raw[atHalf:])
+	return id
 }
 
 // DecodeMessage reads one message from the front of b. raw is its bytes and rest is what follows it. With ErrVersion
@@ -107,10 +122,11 @@ func decodeOne(raw []byte) (c sluice.Claim, ok bool) {
 	if len(raw) > maxMessageOne {
 		return c, false
 	}
-	copy(c.ID[:], raw[atID:])
+	c.ID = idOf(raw)
 	q := binary.BigEndian.Uint16(raw[atUnits:])
 	if q == 0 || q > sluice.MaxPerUserLimit || binary.BigEndian.Uint16(raw[atUnits+2:]) != q ||
-		binary.BigEndian.Uint16(raw[atUnits+4:]) != q || raw[atSource] > byte(sluice.SourceGrant) {
+		binary.BigEndian.Uint16(raw[atUnits+4:]) != q || binary.BigEndian.Uint32(raw[atHead:]) != uint32(q) ||
+		binary.BigEndian.Uint64(raw[atCall:]) == 0 || raw[atSource] > byte(sluice.SourceGrant) {
 		return c, false
 	}
 	at, epoch := binary.BigEndian.Uint64(raw[atTime:]), binary.BigEndian.Uint64(raw[atEpoch:])

@@ -10,7 +10,7 @@ if #KEYS ~= 2 or #ARGV ~= 5 or not (whole(ARGV[1], 1, MAX) and whole(ARGV[3], 0,
   return redis.error_reply('ARGS arm')
 end
 local e, pieces = tonumber(ARGV[1]), tonumber(ARGV[3])
-local g = redis.call('HMGET', KEYS[1], 'epoch', 'sealed_for', 'loader', 'pieces', 'live', 'queued', 'calls', 'waiting')
+local g = redis.call('HMGET', KEYS[1], 'epoch', 'sealed_for', 'loader', 'pieces', 'live', 'queued', 'waiting')
 local at, sealed = tonumber(g[1] or 0), tonumber(g[2] or 0)
 if at == e and sealed == e then return 1 end
 if at >= e or sealed ~= e then return 0 end
@@ -18,7 +18,7 @@ if pieces > 0 and (g[3] ~= ARGV[2] or tonumber(g[4]) ~= pieces) then return 2 en
 local live = tonumber(g[5] or 0)
 redis.call('HSET', KEYS[1], 'epoch', e, 'open', 1, 'revision', ARGV[5], 'share', ARGV[4], 'live', live,
   'available', ARGV[4] - live, 'returning', 0, 'lease', 0, 'taken', 0, 'out', 0, 'seq', 0, 'to', 0,
-  'queued', g[6] or 0, 'calls', g[7] or 0, 'waiting', g[8] or 0)
+  'queued', g[6] or 0, 'waiting', g[7] or 0)
 redis.call('HDEL', KEYS[1], 'loader', 'pieces')
 redis.call('UNLINK', KEYS[2])
 return 1

@@ -6,5 +6,5 @@
 if #KEYS ~= 2 or #ARGV ~= 1 or #ARGV[1] ~= 20 then return redis.error_reply('ARGS find') end
 local v = redis.call('HGET', KEYS[1], sub(ARGV[1], 1, 10))
 local found = v and place(v, sub(ARGV[1], 11))
-local call = found and head(sub(v, found + 16, found + 19)) or 0
-return call > 0 and redis.call('HGET', KEYS[2], 'm' .. call)
+local call = found and sub(v, found + 16, found + 23) or NONE
+return call ~= NONE and redis.call('HGET', KEYS[2], 'm' .. call)

@@ -38,13 +38,13 @@ for i = 1, count do
   if found then
     local hl, hw = two(v, found + 12), two(v, found + 14)
     local nl, nw = math.min(l, hl), math.min(w, hw)
-    local call = head(sub(v, found + 16, found + 19))
-    if call > 0 then
+    local call = sub(v, found + 16, found + 23)
+    if call ~= NONE then
       settle(calls, call)
       queued, waiting = queued - two(v, found + 10), waiting - 1
     end
-    if nl ~= hl or nw ~= hw or call > 0 then
-      new = be4(head(v) - hw + nw) .. sub(v, 5, found + 11) .. be2(nl) .. be2(nw) .. NONE .. sub(v, found + 20)
+    if nl ~= hl or nw ~= hw or call ~= NONE then
+      new = be4(head(v) - hw + nw) .. sub(v, 5, found + 11) .. be2(nl) .. be2(nw) .. NONE .. sub(v, found + 24)
     end
     live, available = live - hl + nl, available + hl - nl
   else

@@ -87,11 +87,11 @@ for i = 1, count do
   end
   if letter == 'D' and found then
     v = changed[u] and set[changed[u]] or have[i]
-    local call = head(sub(v, found + 16, found + 19))
-    if call > 0 then
+    local call = sub(v, found + 16, found + 23)
+    if call ~= NONE then
       settle(calls, call)
       queued, waiting = queued - two(v, found + 10), waiting - 1
-      put(u, sub(v, 1, found + 15) .. NONE .. sub(v, found + 20))
+      put(u, sub(v, 1, found + 15) .. NONE .. sub(v, found + 24))
     end
   end
   letters[i] = letter

@@ -1,12 +1,12 @@
 -- What several scripts need. It stands in front of each of them.
 --
--- A user's value in the claims hash is a head of 4 bytes (the units that the user's claims take of the limit) and 20
+-- A user's value in the claims hash is a head of 4 bytes (the units that the user's claims take of the limit) and 24
 -- bytes a claim: 10 of its id's second half, then quantity, live units and limit units, 2 bytes each, big-endian, then
--- 4 bytes with the number of the call that admitted it while it is pending, 0 later.
--- The pending hash has, for each call that is not settled whole, m<number> with its messages as they stand in the
--- outbox and n<number> with how many of them are pending. So admitting costs one look-up and one entry a claim, not two.
--- A message (see message.go) has the user's half of the id at 4-13, the other half at 14-23 and the same three
--- numbers at 24-29, in every version.
+-- 8 bytes that name the call that admitted it, while it is pending; zeroes later.
+-- The pending hash has, for each call that is not settled whole, m<call> with its messages as they stand in the outbox
+-- and n<call> with how many of them are pending. So admitting is one look-up and one entry a claim, not two.
+-- A message (see message.go) has the user's half of the id at 4-13, and at 14-41 the value of a user who has this claim
+-- only: in every version, so that scripts cut it out and build nothing.
 local byte, sub, char, find, floor = string.byte, string.sub, string.char, string.find, math.floor
 
 local function be2(n) return char(floor(n / 256), n % 256) end
@@ -28,7 +28,7 @@ end
 -- place gives where the record of a claim begins in a user's value, or nil.
 local function place(v, half)
   local at = find(v, half, 5, true)
-  while at and (at - 5) % 20 ~= 0 do at = find(v, half, at + 1, true) end
+  while at and (at - 5) % 24 ~= 0 do at = find(v, half, at + 1, true) end
   return at
 end
 
@@ -60,7 +60,7 @@ local function settleCalls(key, calls)
   local left = redis.call('HMGET', key, unpack(names))
   for i = 1, k do
     local call = sub(names[i], 2)
-    local n = tonumber(left[i] or 0) - calls[tonumber(call)]
+    local n = tonumber(left[i] or 0) - calls[call]
     if n > 0 then
       set[#set + 1] = names[i]
       set[#set + 1] = n
@@ -72,5 +72,5 @@ local function settleCalls(key, calls)
   return set, gone
 end
 
-local NONE = char(0, 0, 0, 0)
+local NONE = string.rep(char(0), 8)
 local MAX = 9007199254740992

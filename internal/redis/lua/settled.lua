@@ -18,11 +18,11 @@ for i = 1, #ARGV do
   local slot = changed[u]
   local v = slot and set[slot] or have[i]
   local found = v and place(v, sub(ARGV[i], 11))
-  local call = found and head(sub(v, found + 16, found + 19)) or 0
-  if call > 0 then
+  local call = found and sub(v, found + 16, found + 23) or NONE
+  if call ~= NONE then
     count, queued = count + 1, queued - two(v, found + 10)
     settle(calls, call)
-    v = sub(v, 1, found + 15) .. NONE .. sub(v, found + 20)
+    v = sub(v, 1, found + 15) .. NONE .. sub(v, found + 24)
     if slot then
       set[slot] = v
     else
