@@ -88,7 +88,7 @@ func (call *AdmitCall) args() []string {
 	for i := range call.Claims {
 		claim := call.Claims[i]
 		claim.Epoch = c.Epoch
-		buf = AppendMessage(buf, &claim, number)
+		buf = appendMessage(buf, &claim, number)
 	}
 	all := string(buf)
 	args := make([]string, 6, 6+len(call.Claims))

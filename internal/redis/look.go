@@ -64,6 +64,7 @@ func readState(answer []rueidis.RedisMessage, shard int) (s rawState, err error)
 	s.Out, s.Live, s.Share, s.Taken = in.number(), in.number(), in.number(), in.number()
 	to, seq := in.number(), in.number()
 	s.Backlog = in.number()
+	s.LastAt = sluice.Millis(in.number())
 	if s.Open {
 		s.SealedFor = 0
 	}

@@ -65,10 +65,13 @@ func checkClaim(c *sluice.Claim) error {
 	return nil
 }
 
-// AppendMessage appends a claim as a message. call names the call that admits it; a claim that is sent without a gate has
-// no call that anybody looks for, and any but 0 will do. The claim's parts are within the bounds of the root package;
-// one that is not is a mistake of the caller, and its message cannot be read back.
-func AppendMessage(b []byte, c *sluice.Claim, call uint64) []byte {
+// AppendMessage appends a claim as a message for a queue, where nobody looks for the call that admitted it. The claim's
+// parts are within the bounds of the root package; one that is not is a mistake of the caller, and its message
+// cannot be read back.
+func AppendMessage(b []byte, c *sluice.Claim) []byte { return appendMessage(b, c, 1) }
+
+// appendMessage appends a claim as a message of a call, which is not 0.
+func appendMessage(b []byte, c *sluice.Claim, call uint64) []byte {
 	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
 	b = append(b, sluice.MessageVersion)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))

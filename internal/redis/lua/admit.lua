@@ -133,7 +133,7 @@ if k > 0 then
   end
   local entry = table.concat(messages)
   redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', g[6] + took, 'queued', g[7] + took,
-    'waiting', g[8] + k)
+    'waiting', g[8] + k, 'last', now)
   redis.call('HSET', KEYS[2], unpack(set))
   redis.call('HSET', KEYS[3], 'm' .. ARGV[5], entry, 'n' .. ARGV[5], k)
   if #fresh > 0 then redis.call('APPEND', KEYS[4], table.concat(fresh)) end
