@@ -113,6 +113,29 @@ func TestMariaDBFaults(t *testing.T) {
 	}
 }
 
+// TestMariaDBFrozenNode has a node stand still before its commit: what it holds is free again soon, another node sells
+// on, and the commit that comes too late does nothing.
+func TestMariaDBFrozenNode(t *testing.T) {
+	b := openBrokenMaria(t, servers.MariaDB(t), sqldb.MySQLConfig{})
+	other := openMySQL(t, sqldb.MySQLConfig{URL: b.place.URL, LockWait: time.Second})
+	held := b.store.Next(sqldb.StepCommit, fault.Hold)
+	answer := make(chan error)
+	go func() {
+		_, err := b.Settle(context.Background(), []sluice.Claim{goods("g", "a", "1")})
+		answer <- err
+	}()
+	<-held.Entered()
+	if _, err := other.Settle(t.Context(), []sluice.Claim{goods("g", "b", "1")}); err != nil {
+		t.Errorf("another node: %v", err)
+	}
+	held.Release()
+	if err := <-answer; !errors.Is(err, sluice.ErrUncertain) {
+		t.Errorf("a commit that came too late: %v", err)
+	}
+	b.whole(t, "g", 1)
+	b.well(t, "after")
+}
+
 func cut(b *brokenMaria)          { b.proxy.Cut() }
 func loseRequests(b *brokenMaria) { b.proxy.LoseRequests() }
 func loseReplies(b *brokenMaria)  { b.proxy.LoseReplies() }
@@ -342,18 +365,20 @@ func TestMariaDBNodes(t *testing.T) {
 		})
 	}
 	done := make(chan struct{})
-	feed := make(chan []sluice.Event, 1)
-	go func() { feed <- follow(t, nodes[2], done) }()
+	feed := make(chan []sluice.Event, 2)
+	for _, db := range nodes[1:] {
+		go func() { feed <- follow(t, db, done) }()
+	}
 	wg.Wait()
 	close(done)
-	seen := <-feed
+	seen, also := <-feed, <-feed
 	all, err := nodes[0].Events(t.Context(), sluice.EventID{Index: -1}, 5000)
-	if err != nil || len(all) != len(seen) {
-		t.Fatalf("a reader who kept the last id saw %d events of %d, %v", len(seen), len(all), err)
+	if err != nil || len(all) != len(seen) || len(all) != len(also) {
+		t.Fatalf("readers who kept the last id saw %d and %d events of %d, %v", len(seen), len(also), len(all), err)
 	}
 	for i := range all {
-		if all[i].ID != seen[i].ID || all[i].Subject != seen[i].Subject {
-			t.Fatalf("event %d was %+v, is %+v", i, seen[i], all[i])
+		if all[i].ID != seen[i].ID || all[i].Subject != seen[i].Subject || all[i].Subject != also[i].Subject {
+			t.Fatalf("event %d was %+v and %+v, is %+v", i, seen[i], also[i], all[i])
 		}
 	}
 	for _, id := range ids {

@@ -66,7 +66,12 @@ func OpenMySQL(ctx context.Context, cfg MySQLConfig) (*DB, error) {
 	if err := migrateMySQL(ctx, base, cfg.Log); err != nil {
 		return nil, fmt.Errorf("sqldb: migrate %s: %w", base.Addr, err)
 	}
-	writers, err := openPool(base, cfg.Urgent+cfg.Claims+cfg.Background, cfg.Idle)
+	// A node that is cut off in the middle of a transaction leaves it open on the server, with the locks of its
+	// campaigns. The server ends it when no statement has come for longer than one may take.
+	writing := base.Clone()
+	silent := cfg.Read.Round(time.Second) + 2*time.Second
+	writing.Params["wait_timeout"] = fmt.Sprint(int(silent / time.Second))
+	writers, err := openPool(writing, cfg.Urgent+cfg.Claims+cfg.Background, min(cfg.Idle, silent/2))
 	if err != nil {
 		return nil, err
 	}
