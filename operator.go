@@ -153,6 +153,8 @@ const (
 	SwitchMaxRate      = "max_rate"
 	SwitchPerUserRate  = "per_user_rate"
 	SwitchDecisionLog  = "decision_log"
+	SwitchBypassBroker = "bypass_broker"
+	SwitchSettlers     = "settlers"
 )
 
 // Switches is the catalogue, in the order in which it is listed.
@@ -166,6 +168,10 @@ func Switches() []SwitchSpec {
 		{SwitchPerUserRate, SwitchValue, true, true, 0, 1000,
 			"claims a second of one user or device; 0 means the campaign's own rate"},
 		{SwitchDecisionLog, SwitchOnOff, true, false, 0, 1, "every decision of the gate is written to the decision log"},
+		{SwitchBypassBroker, SwitchOnOff, true, false, 0, 1,
+			"claims go from Redis to the ledger without the broker; nothing changes where there is none"},
+		{SwitchSettlers, SwitchValue, true, false, 0, 16,
+			"settling transactions that each server has under way at once; 0 means its own setting"},
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // board puts switches in force in all parts that heed them.
 type board struct {
 	gate         *gate.Gate
-	logDecisions bool // the decision log's state where its switch is not set
+	logDecisions bool   // the decision log's state where its switch is not set
+	queue        *queue // nil without one
 	readOnly     atomic.Bool
 	set          atomic.Pointer[[]sluice.SwitchSetting]
 }
@@ -29,5 +30,8 @@ func (b *board) SetSwitches(all []sluice.SwitchSetting) {
 		readOnly = readOnly || s.Set && s.Name == sluice.SwitchReadOnly && s.Campaign == "" && s.Value != 0
 	}
 	b.readOnly.Store(readOnly)
+	if b.queue != nil {
+		b.queue.heed(all)
+	}
 	b.set.Store(&all)
 }

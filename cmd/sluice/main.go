@@ -30,7 +30,7 @@ type cli struct {
 
 	Campaign   campaignCmd   `cmd:"" group:"sale" help:"Campaigns: list, create, get, edit, pause, end, adjust, grant …"`
 	Switch     switchCmd     `cmd:"" group:"sale" help:"Switches: list, set, clear."`
-	Nodes      nodesCmd      `cmd:"" group:"sale" help:"The servers of this fleet, and whether their settings are the same."`
+	Nodes      nodesCmd      `cmd:"" group:"sale" help:"The servers of this fleet and what is in force on them."`
 	Blocklist  blocklistCmd  `cmd:"" group:"sale" help:"The blocklist: list, add, remove."`
 	Deadletter deadletterCmd `cmd:"" group:"sale" help:"Claims that could not be settled: list, show, replay, discard."`
 	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, revoke."`

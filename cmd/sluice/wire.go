@@ -71,6 +71,9 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 		return nil, err
 	}
 	p.board = &board{gate: p.gate, logDecisions: s.cfg.DecisionLog.On}
+	if p.remote != nil {
+		p.board.queue = p.remote.queue
+	}
 	switches, err := p.openFleet(s)
 	if err != nil {
 		return nil, err

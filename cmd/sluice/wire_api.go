@@ -15,7 +15,7 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		PaymentSecrets: s.cfg.Payment.Secret.Bytes(), MaxConns: s.cfg.Limits.Connections,
 		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout, MaxBody: int(s.cfg.Limits.Body),
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
-		OnAnswer: s.metrics.Answer,
+		OnAnswer: s.metrics.Answer, Typical: p.typical,
 	}, api.PublicDeps{
 		Gate: p.gate, Claims: p.claims, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
 	})
@@ -27,10 +27,13 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 	}, api.AdminDeps{
 		Keys: p.keys, Noter: p.ledger, Metrics: s.metrics.Handler(), Ready: s.ready.list,
 		Shelf: p.campaigns, Campaigns: p.campaigns,
-		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p}, Blocklist: p.blocklist,
-		KeyDesk: p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
+		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p},
+		Blocklist: p.blocklist,
+		KeyDesk:   p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Claims: p.ledger,
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
-		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{Ledger: p.ledger, Log: s.log}),
+		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{
+			Ledger: p.ledger, Driver: p.driver(), Decode: decodeMessage, Log: s.log,
+		}),
 	})
 }

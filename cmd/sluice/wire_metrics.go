@@ -14,7 +14,7 @@ const scrapeTimeout = time.Second
 
 // sources says where the metrics come from.
 func (p *parts) sources(s *server) metrics.Sources {
-	return metrics.Sources{
+	src := metrics.Sources{
 		Campaigns: func() []metrics.Campaign { return p.campaignMetrics(s) },
 		Waiting:   p.admission.Waiting,
 		Queues: func() []metrics.Length {
@@ -36,6 +36,50 @@ func (p *parts) sources(s *server) metrics.Sources {
 		All:      func() [sluice.NumReasons]int64 { return p.gate.Tally().Totals().Reasons },
 		Switches: func() []sluice.SwitchSetting { return *p.board.set.Load() },
 	}
+	if p.fleet != nil {
+		src.Fleet, src.DeadLetters = p.fleetMetrics, p.letterMetrics
+	}
+	if p.remote != nil {
+		src.Outbox = p.outboxMetrics
+	}
+	return src
+}
+
+func (p *parts) fleetMetrics() metrics.Fleet {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	s := p.fleet.State(ctx)
+	f := metrics.Fleet{Alive: s.Alive, Dead: s.Dead, Settings: s.Settings, Age: s.SettingsAge, Skew: s.Skew,
+		PendingSwitches: s.Pending, Up: map[string]bool{"ledger": s.LedgerAnswers}}
+	if p.remote != nil {
+		f.Up["redis"] = s.RedisAnswers
+		if q := p.remote.queue; q.publisher != nil {
+			f.Up["broker"] = q.brokerUp.Load()
+		}
+	}
+	return f
+}
+
+func (p *parts) outboxMetrics() metrics.Backlog {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	state, err := p.remote.queue.outbox.State(ctx)
+	return backlog(state.Entries, state.Oldest, err)
+}
+
+func (p *parts) letterMetrics() metrics.Backlog {
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
+	defer cancel()
+	n, oldest, err := p.ledger.DeadLetterCount(ctx)
+	return backlog(n, oldest, err)
+}
+
+func backlog(n int64, oldest sluice.Millis, err error) metrics.Backlog {
+	b := metrics.Backlog{Known: err == nil, N: n}
+	if oldest > 0 {
+		b.Age = max(0, time.Since(oldest.Time()))
+	}
+	return b
 }
 
 func (p *parts) campaignMetrics(s *server) []metrics.Campaign {

@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/admin"
+	"github.com/sluice-sale/sluice/internal/metrics"
 	"github.com/sluice-sale/sluice/internal/rabbitmq"
 	"github.com/sluice-sale/sluice/internal/redis"
 	"github.com/sluice-sale/sluice/internal/settle"
@@ -15,6 +18,7 @@ import (
 // with one a relay reads them and the settler reads the broker, unless an operator has the broker bypassed.
 type queue struct {
 	settler  *settle.Settler
+	workers  int             // transactions at once, where no switch says otherwise; 0: other nodes settle
 	outboxes []*redis.Outbox // all that read here
 	outbox   *redis.Outbox   // one of them, to ask how much waits
 	news     *redis.News
@@ -24,11 +28,12 @@ type queue struct {
 	bypass    *settle.Settler // reads the outboxes while the broker is bypassed
 	publisher *rabbitmq.Publisher
 	consumer  *rabbitmq.Consumer
+	brokerUp  atomic.Bool
 }
 
 // openQueue turns the setting into adapters. Nothing is read before start.
 func (p *parts) openQueue(ctx context.Context, s *server) (*queue, error) {
-	q := &queue{}
+	q := &queue{workers: s.cfg.Settle.Workers}
 	var err error
 	if q.outbox, err = p.newOutbox(s, q, "settle"); err != nil {
 		return nil, err
@@ -54,6 +59,11 @@ func (p *parts) openRabbit(ctx context.Context, s *server, q *queue) error {
 		URL: s.cfg.Queue.Reveal(), TLS: tlsConfig, Prefix: s.cfg.Redis.Prefix, Node: p.node.ID,
 		Encode: redis.AppendMessage, Decode: decodeMessage, QuorumSize: s.cfg.RabbitMQ.Replicas,
 		ConfirmTimeout: s.cfg.RabbitMQ.Confirm, DialTimeout: s.cfg.RabbitMQ.DialTimeout, Log: s.log,
+		On: rabbitmq.Events{Link: func(role string, state rabbitmq.LinkState) {
+			if role == "publisher" {
+				q.brokerUp.Store(state == rabbitmq.LinkUp)
+			}
+		}},
 	}
 	if q.publisher, err = rabbitmq.OpenPublisher(ctx, c); err != nil {
 		return err
@@ -91,6 +101,10 @@ func (p *parts) newOutbox(s *server, q *queue, role string) (*redis.Outbox, erro
 func (p *parts) newSettler(s *server, from settle.Consumer) (*settle.Settler, error) {
 	return settle.New(settle.Config{
 		Log: s.log, Settlers: s.cfg.Settle.Workers, OnSettled: p.settled,
+		OnBatch: func(b settle.Batch) {
+			s.metrics.Settled(metrics.Settlement{Confirmed: b.Confirmed, Rejected: b.Rejected, Replayed: b.Replayed,
+				Failed: b.Failed, Took: b.Took, Lag: b.Oldest})
+		},
 	}, settle.Ports{
 		Consumer: from, Ledger: p.ledger, Gate: p.remote.gates, Kinds: p, Announcer: p.remote.client,
 	})
@@ -168,19 +182,47 @@ func (p *parts) follow() {
 	}
 }
 
-// around has the broker bypassed, or ends that.
-func (q *queue) around(on bool) {
-	if q.relay == nil {
-		return
+// heed puts the switches in force that concern the queue.
+func (q *queue) heed(all []sluice.SwitchSetting) {
+	around, workers := false, 0
+	for _, x := range all {
+		if !x.Set || x.Campaign != "" {
+			continue
+		}
+		switch x.Name {
+		case sluice.SwitchBypassBroker:
+			around = x.Value != 0
+		case sluice.SwitchSettlers:
+			workers = int(x.Value)
+		}
 	}
-	q.relay.Pause(on)
-	q.bypass.Pause(!on)
+	if workers == 0 {
+		workers = q.workers
+	}
+	if workers > 0 {
+		q.settler.SetSettlers(workers)
+	}
+	if q.relay != nil {
+		q.relay.Pause(around)
+		q.bypass.Pause(!around)
+		if workers > 0 {
+			q.bypass.SetSettlers(workers)
+		}
+	}
 }
 
-// settlers sets how many transactions are under way at once.
-func (q *queue) settlers(n int) {
-	q.settler.SetSettlers(n)
-	if q.bypass != nil {
-		q.bypass.SetSettlers(n)
+// driver settles dead letters that are replayed; nil where this server settles nothing.
+func (p *parts) driver() admin.Driver {
+	if p.remote == nil || p.remote.queue.workers == 0 {
+		return nil
 	}
+	return p.remote.queue.settler
+}
+
+// typical says what a queued claim waits for at present.
+func (p *parts) typical() time.Duration {
+	if p.remote == nil {
+		return 0
+	}
+	return p.remote.queue.settler.Typical()
 }

@@ -93,11 +93,16 @@ func (p *parts) admissionConfig(s *server) redis.AdmissionConfig {
 // openRearming makes who arms gates and who compares them with the ledger.
 func (p *parts) openRearming(s *server) {
 	r := p.remote
-	r.rearmer = upkeep.NewRearmer(upkeep.RearmConfig{Config: p.agentConfig(s, agentRearmer)}, upkeep.RearmDeps{
+	r.rearmer = upkeep.NewRearmer(upkeep.RearmConfig{
+		Config:  p.agentConfig(s, agentRearmer),
+		OnArmed: func(_ string, _ int64, cause sluice.EpochCause, _ time.Duration) { s.metrics.Armed(cause) },
+	}, upkeep.RearmDeps{
 		Campaigns: p.ledger, Epochs: p.ledger, Rows: p.ledger, Armory: r.gates, Gates: r.gates, Repairs: r.gates,
 		Settler: p.ledger,
 	})
-	r.reconciler = upkeep.NewReconciler(upkeep.ReconcilerConfig{Config: p.agentConfig(s, agentReconciler)},
+	r.reconciler = upkeep.NewReconciler(upkeep.ReconcilerConfig{
+		Config: p.agentConfig(s, agentReconciler), OnRun: s.metrics.Reconciled,
+	},
 		upkeep.ReconcilerDeps{
 			Campaigns: p.ledger, Rows: p.ledger, Runs: p.ledger, Freezer: freezer{p, s}, Gates: r.gates, Repairs: r.gates,
 			Settler: p.ledger, Letters: p.ledger, Doubt: r.rearmer.Doubt,

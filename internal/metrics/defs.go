@@ -78,11 +78,11 @@ var (
 
 // Defs lists every metric of Sluice's own, in the order of the reference page.
 func Defs() []Def {
-	return []Def{
+	return append([]Def{
 		claims, outcomes, claimSeconds, admissionSeconds, claimsWaiting, units, campaignState, batchClaims, batchWrites,
 		commitSeconds, transactionSeconds, transactions, queueLength, inFlight, answers, logDrops, switches, agentRuns,
 		agentItems, agentLast, payments, couponSteps, ready, uptime, buildInfo,
-	}
+	}, fleetDefs()...)
 }
 
 const referenceHead = `# Metrics

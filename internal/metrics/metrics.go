@@ -46,6 +46,7 @@ type Set struct {
 	admission    prometheus.Histogram
 	payments     *prometheus.CounterVec
 	coupons      *prometheus.CounterVec
+	fleet        fleetCounters
 }
 
 // New makes the registry with everything in it.
@@ -61,6 +62,7 @@ func New(cfg Config) *Set {
 	s.agentRuns, s.agentItems = counters(agentRuns), counters(agentItems)
 	opts := prometheus.GaugeOpts{Name: agentLast.Name, Help: agentLast.Help}
 	s.agentLast = prometheus.NewGaugeVec(opts, agentLast.Labels)
+	s.fleet = newFleetCounters(s.reg)
 	s.payments, s.coupons = counters(payments), counters(couponSteps)
 	for _, result := range []string{"committed", "failed"} {
 		s.transactions.WithLabelValues(result)
@@ -165,6 +167,11 @@ type Sources struct {
 	LogDrops  func() int64                        // lines that the decision log lost
 	Ready     func() bool                         // whether /readyz says yes
 	Switches  func() (set []sluice.SwitchSetting) // those in force
+
+	// Of a server that is one of several:
+	Fleet       func() Fleet
+	Outbox      func() Backlog
+	DeadLetters func() Backlog
 }
 
 // Campaign is what a scrape shows of one campaign.

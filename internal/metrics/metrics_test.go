@@ -30,7 +30,15 @@ func full(n int) *metrics.Set {
 	s.AgentRan("expirer", 0, errors.New("x"), time.Now())
 	s.Paid(sluice.PaymentApplied)
 	s.CouponStep("redeem")
+	s.Settled(metrics.Settlement{Confirmed: 8, Rejected: 2, Took: time.Millisecond, Lag: 30 * time.Millisecond})
+	s.Armed(sluice.EpochLost)
+	s.Reconciled(sluice.ReconcileRun{Drift: 3})
 	s.Watch(metrics.Sources{
+		Fleet: func() metrics.Fleet {
+			return metrics.Fleet{Alive: 3, Dead: 1, Settings: 17, Age: 90 * time.Second, Up: map[string]bool{"redis": false}}
+		},
+		Outbox:      func() metrics.Backlog { return metrics.Backlog{Known: true, N: 12, Age: 4 * time.Second} },
+		DeadLetters: func() metrics.Backlog { return metrics.Backlog{Known: true} },
 		Campaigns: func() (all []metrics.Campaign) {
 			for i := range n {
 				c := metrics.Campaign{ID: fmt.Sprintf("c%d", i), State: sluice.StateLive}
@@ -92,6 +100,16 @@ func TestValues(t *testing.T) {
 		`sluice_queue_length{lane="claims"} 2`,
 		`sluice_switch{switch="closed"} 1`,
 		`sluice_ready 1`,
+		`sluice_nodes{state="alive"} 3`,
+		`sluice_settings_age_seconds 90`,
+		`sluice_store_up{store="redis"} 0`,
+		`sluice_outbox_entries 12`,
+		`sluice_outbox_oldest_seconds 4`,
+		`sluice_dead_letters 0`,
+		`sluice_settled_claims_total{result="confirmed"} 8`,
+		`sluice_epochs_armed_total{cause="lost"} 1`,
+		`sluice_reconcile_runs_total{result="drift"} 1`,
+		`sluice_drift_units_total 3`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("not there: %s", line)

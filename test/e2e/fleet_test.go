@@ -19,9 +19,14 @@ func TestMain(m *testing.M) { servers.Main(m) }
 // TestThreeNodes sells on three nodes over one Redis and one MariaDB: the sum is exact, counted from rows; a campaign
 // and a switch that one node is told of are in force on all three.
 func TestThreeNodes(t *testing.T) {
+	t.Run("queue in Redis", func(t *testing.T) { threeNodes(t, "redis") })
+	t.Run("RabbitMQ", func(t *testing.T) { threeNodes(t, servers.Rabbit(t).URL) })
+}
+
+func threeNodes(t *testing.T, queue string) {
 	const stock, buyers = 300, 1500
 	redis, maria := servers.Redis(t), servers.MariaDB(t)
-	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL)
+	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", queue, "--ledger", maria.URL)
 	createSale(t, nodes[0], "spring", stock)
 	for i, n := range nodes {
 		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
