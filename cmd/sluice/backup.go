@@ -34,6 +34,10 @@ func (c *backupCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if cfg.Ledger.IsURL() {
+		return &failure{code: exitFailed, err: fmt.Errorf("the ledger %s is a database server: its own tools back it up",
+			cfg.Ledger), next: "mariadb-dump --single-transaction, or mysqldump"}
+	}
 	out := c.Out
 	st, err := os.Stat(out)
 	if err == nil && st.IsDir() || strings.HasSuffix(out, string(filepath.Separator)) {
@@ -72,14 +76,28 @@ func (c *backupCmd) Run(a *app) error {
 // migrateCmd brings the ledger's schema up to date; serve does so by itself.
 type migrateCmd struct{ dataFlags }
 
-// Run migrates it. A running server keeps the folder to itself: then there is nothing to migrate.
+// Help says when it is of use.
+func (migrateCmd) Help() string {
+	return `serve migrates by itself when it starts. On a ledger that several nodes share, any number may do so at once: one
+of them migrates, the others wait. A node of the version before goes on beside a schema that is newer by one version.
+The ledger is the one of the settings: SLUICE_LEDGER, or the configuration file.`
+}
+
+// Run migrates it. A server that runs on sqlite keeps the folder to itself: then there is nothing to migrate.
 func (c *migrateCmd) Run(a *app) error {
 	cfg, err := c.load(a)
 	if err != nil {
 		return err
 	}
 	keepPrivate()
-	db, err := sqldb.Open(a.ctx, sqldb.Config{Path: ledgerPath(cfg)})
+	var db *sqldb.DB
+	where := ledgerPath(cfg)
+	if cfg.Ledger.IsURL() {
+		where = cfg.Ledger.String()
+		db, err = sqldb.OpenMySQL(a.ctx, sqldb.MySQLConfig{URL: cfg.Ledger.Reveal(), Dial: cfg.MySQL.DialTimeout})
+	} else {
+		db, err = sqldb.Open(a.ctx, sqldb.Config{Path: where})
+	}
 	if err != nil {
 		return notOpened(cfg, err)
 	}
@@ -87,8 +105,8 @@ func (c *migrateCmd) Run(a *app) error {
 		return err
 	}
 	if a.json {
-		return a.printJSON(map[string]any{"ledger": ledgerPath(cfg), "migrated": true})
+		return a.printJSON(map[string]any{"ledger": where, "migrated": true})
 	}
-	a.say("%s is up to date", ledgerPath(cfg))
+	a.say("%s is up to date", where)
 	return nil
 }

@@ -150,3 +150,34 @@ func verified(t *testing.T, s *e2e.Server, id string) bool {
 	s.Admin(t, "GET", "/v1/admin/campaigns/"+id+"/verify", nil, 200).Into(t, &v)
 	return v.OK && v.Total == v.Available+v.Queued+v.Held+v.Sold && v.Queued == 0 && v.Drift == 0
 }
+
+// TestTenNodesMigrateAtOnce: ten processes bring one empty database up to date, and none of them fails.
+func TestTenNodesMigrateAtOnce(t *testing.T) {
+	maria := servers.MariaDB(t)
+	env := append(e2e.Environment(), "SLUICE_LEDGER="+maria.URL, "SLUICE_ADMISSION=ledger")
+	var all sync.WaitGroup
+	var runs [10]e2e.Run
+	for i := range runs {
+		all.Go(func() { runs[i] = e2e.Command(t, env, "", "migrate", "--data", t.TempDir()) })
+	}
+	all.Wait()
+	for i, r := range runs {
+		if r.Code != 0 || !strings.Contains(r.Out, "is up to date") || strings.Contains(r.Out+r.Err, "sluice:sluice") {
+			t.Errorf("process %d: code %d: %s%s", i, r.Code, r.Out, r.Err)
+		}
+	}
+	if n := rows(maria, "1"); n != 0 {
+		t.Errorf("%d orders", n)
+	}
+}
+
+// TestNodesNeedTheSameSecrets: a node that would make secrets of its own does not start on a shared ledger.
+func TestNodesNeedTheSameSecrets(t *testing.T) {
+	maria := servers.MariaDB(t)
+	env := append(e2e.Environment("SLUICE_JWT_SECRET="), "SLUICE_LEDGER="+maria.URL, "SLUICE_ADMISSION=ledger")
+	r := e2e.Command(t, env, "", "serve", "--data", t.TempDir(), "--listen", e2e.FreeAddr(t),
+		"--admin-listen", e2e.FreeAddr(t))
+	if r.Code != 1 || !strings.Contains(r.Err, "jwt.secret is not set") || !strings.Contains(r.Err, "SLUICE_JWT_SECRET=") {
+		t.Errorf("code %d: %s", r.Code, r.Err)
+	}
+}

@@ -138,6 +138,9 @@ func (s *Server) launch(tb testing.TB) {
 	}(s.cmd, s.exited)
 }
 
+// Environment is what the harness starts programs with, and more.
+func Environment(more ...string) []string { return environment(more) }
+
 // environment is the process's own without any SLUICE_ variable, then the harness's secrets, then more.
 func environment(more []string) []string {
 	var env []string
