@@ -48,6 +48,7 @@ func figures() []figure {
 		{"canonical", "100,000 buyers, 10,000 units, all at once: until everyone was answered", canonical},
 		{"refusals", "refusals a second after sold-out, beside a constant answer of the same server", refusals},
 		{"confirmed", "durable confirmed claims a second, beside one transaction per claim", confirmed},
+		{"settled", "orders settled to MariaDB a second, beside one message, one transaction", settled},
 		{"loaded", "the same with 5 million claims in the campaign; memory a claim; restart", loaded},
 		{"latency", "p99 at half of the peak rate", latency},
 	}
