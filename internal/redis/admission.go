@@ -266,8 +266,7 @@ func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decisi
 		return busy(retryFullMS)
 	}
 	claim.Campaign = c.id
-	claim.User = strings.Clone(claim.User)
-	claim.RequestID = strings.Clone(claim.RequestID)
+	claim.RequestID = strings.Clone(claim.RequestID) // it may point into a connection's buffer
 	return a.assured(ctx, c, claim.Source, a.admit(ctx, c, l, claim))
 }
 

@@ -20,6 +20,7 @@ type gather[Q, R any] struct {
 	mu     sync.Mutex
 	queue  []*flight[Q, R] // the last one is still filling
 	flying int
+	usual  int        // requests of the last flight that took off: room for the next one
 	idle   *sync.Cond // told when flying falls to zero; made by drain
 }
 
@@ -52,7 +53,7 @@ func (g *gather[Q, R]) add(q Q) (f *flight[Q, R], slot int) {
 	if n := len(g.queue); n > 0 && len(g.queue[n-1].qs) < g.max {
 		f = g.queue[n-1]
 	} else {
-		f = &flight[Q, R]{wake: make(chan struct{})}
+		f = &flight[Q, R]{wake: make(chan struct{}), qs: make([]Q, 0, max(1, g.usual))}
 		f.timer = time.AfterFunc(g.wait, f.wakeAll)
 		g.queue = append(g.queue, f)
 	}
@@ -81,6 +82,7 @@ func (g *gather[Q, R]) fly() {
 		f := g.queue[0]
 		g.queue[0] = nil
 		g.queue = g.queue[1:]
+		g.usual = min(len(f.qs)+len(f.qs)/8, g.max)
 		g.mu.Unlock()
 		f.rs = make([]R, len(f.qs))
 		g.call(f.qs, f.rs)

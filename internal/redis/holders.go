@@ -52,6 +52,18 @@ func (h *holders) add(keys ...sluice.UserKey) {
 	}
 }
 
+// addClaims notes the users of claims.
+func (h *holders) addClaims(claims []sluice.Claim) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range claims {
+		h.room()
+		if place(*h.table.Load(), fold(claims[i].ID.User())) {
+			h.n++
+		}
+	}
+}
+
 // room sees to it that a third of the places stays free. Callers hold the lock.
 func (h *holders) room() {
 	old := h.table.Load()

@@ -113,8 +113,13 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 		refuse(rs, callRefused, retrySealedMS)
 		return
 	}
-	var winners []sluice.Claim
-	var slots []int
+	won := 0
+	for i := range reply.Claims {
+		if v := reply.Claims[i].Verdict; v == VerdictAdmitted || v == VerdictQueued {
+			won++
+		}
+	}
+	winners, slots := make([]sluice.Claim, 0, won), make([]int, 0, won)
 	for i := range claims {
 		rs[i] = answer{reply: reply.Claims[i], again: again, available: reply.Available, now: reply.Now}
 		switch reply.Claims[i].Verdict {
@@ -134,9 +139,7 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 // promise keeps the winners and brings about what the level of their answer asks for.
 func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int, rs []answer) {
 	a := l.c.a
-	for i := range winners {
-		l.c.holders.add(winners[i].ID.User())
-	}
+	l.c.holders.addClaims(winners)
 	kept := make([]bool, len(winners))
 	a.promised.keep(winners, a.mono(), kept)
 	var late []sluice.Claim

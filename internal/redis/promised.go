@@ -26,9 +26,10 @@ type promised struct {
 	floor map[string]int64 // by campaign: claims of older epochs are not promised any more
 }
 
+// promise points to its claim among those of its call, so that the table, which holds hundreds of thousands, stays small.
 type promise struct {
-	claim  sluice.Claim
-	offers int // how often the ledger refused the row itself
+	claim  *sluice.Claim // not changed any more
+	offers int           // how often the ledger refused the row itself
 }
 
 type queued struct {
@@ -41,7 +42,8 @@ func newPromised(max int) *promised {
 }
 
 // keep takes claims over before anybody hears QUEUED, and says whether each was: one whose epoch is over is not, since
-// this node may have said already that it holds none of them. Its answer has to come from the ledger.
+// this node may have said already that it holds none of them. Its answer has to come from the ledger. The slice of claims
+// is kept.
 func (p *promised) keep(claims []sluice.Claim, now time.Duration, kept []bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +53,7 @@ func (p *promised) keep(claims []sluice.Claim, now time.Duration, kept []bool) {
 			continue
 		}
 		if _, there := p.by[c.ID]; !there {
-			p.by[c.ID] = promise{claim: *c}
+			p.by[c.ID] = promise{claim: c}
 			p.order = append(p.order, queued{c.ID, now})
 		}
 	}
@@ -61,7 +63,10 @@ func (p *promised) find(id sluice.ClaimID) (sluice.Claim, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	x, ok := p.by[id]
-	return x.claim, ok
+	if !ok {
+		return sluice.Claim{}, false
+	}
+	return *x.claim, true
 }
 
 // drop lets go of claims whose outcome is known.
@@ -102,7 +107,7 @@ func (p *promised) before(campaign string, epoch int64, most int) (all []sluice.
 	defer p.mu.Unlock()
 	for _, x := range p.by {
 		if x.claim.Campaign == campaign && x.claim.Epoch < epoch && x.offers < maxOffers && len(all) < most {
-			all = append(all, x.claim)
+			all = append(all, *x.claim)
 		}
 	}
 	return all

@@ -1,0 +1,153 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/redis"
+	"github.com/sluice-sale/sluice/internal/servers"
+)
+
+// paper is a ledger that has a row for whatever it is asked: admission alone is measured.
+type paper struct{}
+
+func (paper) Settle(_ context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
+	out := make([]sluice.Outcome, len(claims))
+	for i := range out {
+		out[i] = sluice.Outcome{Reason: sluice.ReasonConfirmed, State: sluice.ClaimConfirmed}
+	}
+	return out, nil
+}
+
+func (paper) ClaimRecords(
+	_ context.Context, ids []sluice.ClaimID,
+) (map[sluice.ClaimID]sluice.ClaimRecord, error) {
+	all := make(map[sluice.ClaimID]sluice.ClaimRecord, len(ids))
+	for _, id := range ids {
+		all[id] = sluice.ClaimRecord{
+			Claim: sluice.Claim{ID: id, Quantity: 1}, State: sluice.ClaimConfirmed, Code: sluice.ReasonConfirmed,
+		}
+	}
+	return all, nil
+}
+
+func (paper) DonePermitOps(context.Context, []int64) error { return nil }
+
+// oneByOne is how it is done elsewhere: one call a claim that checks the stock and the user, subtracts and marks.
+const oneByOne = `if redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 1 then return -1 end
+if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 0 end
+redis.call('DECR', KEYS[1])
+redis.call('SADD', KEYS[2], ARGV[1])
+return 1`
+
+const atOnce, perRound = 512, 60_000
+
+// crowd runs n claims, atOnce of them at a time, and says how many a second.
+func crowd(n int, claim func(i int)) float64 {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	began := time.Now()
+	for range atOnce {
+		all.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				claim(int(i))
+			}
+		})
+	}
+	all.Wait()
+	return float64(n) / time.Since(began).Seconds()
+}
+
+// BenchmarkAdmitCrowd measures claims through the whole adapter, limit, replay, message and outbox included, and the
+// same crowd by one script call a claim, in turns on the same Redis.
+func BenchmarkAdmitCrowd(b *testing.B) {
+	for _, flights := range []int{1, 2, 4} {
+		b.Run(fmt.Sprint("flights ", flights), func(b *testing.B) { admitCrowd(b, flights) })
+	}
+}
+
+func admitCrowd(b *testing.B, flights int) {
+	server := servers.Redis(b)
+	h := on(b, server.URL(), aSale("crowd", 1))
+	h.arm(1, 1<<40)
+	var calls, inCalls, took atomic.Int64
+	a := redis.NewAdmission(redis.AdmissionConfig{Flights: flights, BatchDone: func(n int, d time.Duration) {
+		calls.Add(1)
+		inCalls.Add(int64(n))
+		took.Add(int64(d))
+	}}, redis.AdmissionDeps{
+		Gates: h.Gates, Client: h.client, Ledger: paper{},
+	})
+	defer a.Close()
+	if err := a.Put(b.Context(), h.c); err != nil {
+		b.Fatal(err)
+	}
+	plain, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr}, ForceSingleClient: true, DisableCache: true,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer plain.Close()
+	script := rueidis.NewLuaScript(oneByOne)
+	var ours, theirs, rounds float64
+	var ourCPU, theirCPU time.Duration
+	for b.Loop() {
+		server.Do("SET", "{plain}stock", "1000000000")
+		round := fmt.Sprint(b.Elapsed())
+		spent := cpu(server)
+		theirs += crowd(perRound, func(i int) {
+			n, err := script.Exec(b.Context(), plain, []string{"{plain}stock", "{plain}users"},
+				[]string{fmt.Sprint(round, "-", i)}).AsInt64()
+			if n != 1 || err != nil {
+				b.Error(n, err)
+			}
+		})
+		theirCPU += cpu(server) - spent
+		spent = cpu(server)
+		ours += crowd(perRound, func(i int) {
+			user := fmt.Sprint(round, "-", i)
+			d := a.Admit(b.Context(), claimOf("crowd", user, "r", 1))
+			if d.Reason != sluice.ReasonQueued {
+				b.Error(d.Reason)
+			}
+		})
+		ourCPU += cpu(server) - spent
+		rounds++
+	}
+	b.ReportMetric(ours/rounds, "claims/s")
+	b.ReportMetric(theirs/rounds, "baseline/s")
+	b.ReportMetric(ours/theirs, "ratio")
+	b.ReportMetric(float64(theirCPU)/float64(ourCPU), "CPU-ratio")
+	b.ReportMetric(float64(ourCPU.Microseconds())/rounds/perRound, "CPU-µs/claim")
+	b.ReportMetric(float64(inCalls.Load())/float64(calls.Load()), "claims/call")
+	b.ReportMetric(float64(took.Load())/float64(calls.Load())/1000, "µs/call")
+}
+
+// cpu is what this process and the server have used. On a machine that does other work it says more than a rate.
+func cpu(server *servers.RedisServer) time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	all := time.Duration(u.Utime.Nano() + u.Stime.Nano())
+	for _, field := range []string{"used_cpu_sys", "used_cpu_user"} {
+		seconds, _ := strconv.ParseFloat(server.Info(field), 64)
+		all += time.Duration(seconds * float64(time.Second))
+	}
+	return all
+}
+
+func claimOf(campaign, user, request string, quantity int) sluice.Claim {
+	return sluice.Claim{
+		ID: sluice.NewClaimID(campaign, user, sluice.SourceClaim, request), Campaign: campaign, User: user,
+		RequestID: request, Quantity: quantity, At: now(),
+	}
+}
