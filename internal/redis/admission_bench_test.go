@@ -3,10 +3,8 @@ package redis_test
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -41,13 +39,6 @@ func (paper) ClaimRecords(
 }
 
 func (paper) DonePermitOps(context.Context, []int64) error { return nil }
-
-// oneByOne is how it is done elsewhere: one call a claim that checks the stock and the user, subtracts and marks.
-const oneByOne = `if redis.call('SISMEMBER', KEYS[2], ARGV[1]) == 1 then return -1 end
-if tonumber(redis.call('GET', KEYS[1])) <= 0 then return 0 end
-redis.call('DECR', KEYS[1])
-redis.call('SADD', KEYS[2], ARGV[1])
-return 1`
 
 const atOnce, perRound = 512, 60_000
 
@@ -107,7 +98,7 @@ func admitCrowd(b *testing.B, flights int) {
 		spent := cpu(server)
 		theirs += crowd(perRound, func(i int) {
 			n, err := script.Exec(b.Context(), plain, []string{"{plain}stock", "{plain}users"},
-				[]string{fmt.Sprint(round, "-", i)}).AsInt64()
+				[]string{fmt.Sprint(round, "-", i), "1"}).AsInt64()
 			if n != 1 || err != nil {
 				b.Error(n, err)
 			}
@@ -134,16 +125,7 @@ func admitCrowd(b *testing.B, flights int) {
 }
 
 // cpu is what this process and the server have used. On a machine that does other work it says more than a rate.
-func cpu(server *servers.RedisServer) time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	all := time.Duration(u.Utime.Nano() + u.Stime.Nano())
-	for _, field := range []string{"used_cpu_sys", "used_cpu_user"} {
-		seconds, _ := strconv.ParseFloat(server.Info(field), 64)
-		all += time.Duration(seconds * float64(time.Second))
-	}
-	return all
-}
+func cpu(server *servers.RedisServer) time.Duration { return processCPU() + redisCPU(server) }
 
 func claimOf(campaign, user, request string, quantity int) sluice.Claim {
 	return sluice.Claim{
