@@ -78,8 +78,8 @@ type migrateCmd struct{ dataFlags }
 
 // Help says when it is of use.
 func (migrateCmd) Help() string {
-	return `serve migrates by itself when it starts. On a ledger that several nodes share, any number may do so at once: one
-of them migrates, the others wait. A node of the version before goes on beside a schema that is newer by one version.
+	return `serve migrates by itself when it starts. On a ledger that several nodes share, any number may do so at once:
+one of them migrates, the others wait. A node of the version before goes on beside a schema that is newer by one.
 The ledger is the one of the settings: SLUICE_LEDGER, or the configuration file.`
 }
 

@@ -50,7 +50,12 @@ func (c *doctorCmd) Run(a *app) error {
 		all = append(all, finding{"configuration", "bad", err.Error(), "mend the settings named"})
 	} else {
 		all = append(all, finding{"configuration", "ok", "every setting is within its bounds", ""},
-			checkFolder(cfg), checkLedger(a.ctx, cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
+			checkFolder(cfg))
+		if cfg.Ledger.IsURL() {
+			all = append(all, checkStores(a.ctx, cfg)...)
+		} else {
+			all = append(all, checkLedger(a.ctx, cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
+		}
 		all = append(all, checkSecrets(cfg)...)
 	}
 	all = append(all, checkFiles(), checkClock(time.Now()), c.checkServer(a), checkVersion())
@@ -204,6 +209,9 @@ func checkSecrets(cfg *config.Loaded) []finding {
 		switch {
 		case len(x.set) == 0 && x.name == "jwt.secret" && cfg.VerifiesByKeys():
 			f.Detail = "not needed: tokens are verified by public keys"
+		case len(x.set) == 0 && cfg.Ledger.IsURL():
+			f.State, f.Detail = "bad", "not set; serve makes none where several nodes share a ledger"
+			f.Advice = "openssl rand -hex 32 gives one: set the same on every node"
 		case len(x.set) == 0:
 			f.Detail = "not set; serve makes one and keeps it in " + cfg.SecretsPath()
 		case x.weak():

@@ -94,6 +94,7 @@ type MySQL struct {
 // RabbitMQ tunes the queue on RabbitMQ.
 type RabbitMQ struct {
 	CA          string        `key:"ca" kind:"file"`
+	Management  string        `key:"management" kind:"url"`
 	Replicas    int           `key:"replicas" min:"0" max:"99" default:"0"`
 	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"5s"`
 	Confirm     time.Duration `key:"confirm_timeout" min:"100ms" max:"5m" default:"5s"`

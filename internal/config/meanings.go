@@ -37,6 +37,7 @@ var meanings = map[string]string{
 	"mysql.lock_wait":          "How long a statement waits for a row that another transaction holds.",
 	"mysql.idle":               "How long a connection that is not used is kept.",
 	"rabbitmq.ca":              "PEM file with the certificates that amqps:// is believed by; empty: the system's.",
+	"rabbitmq.management":      "Where sluice doctor asks the management plug-in; empty: port 15672 of the broker's host.",
 	"rabbitmq.replicas":        "Replicas of a new quorum queue; 0: what the broker itself chooses.",
 	"rabbitmq.dial_timeout":    "How long a connection to RabbitMQ may take to come about.",
 	"rabbitmq.confirm_timeout": "How long RabbitMQ may take to confirm a message before it is published again.",

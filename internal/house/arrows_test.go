@@ -48,7 +48,7 @@ var outside = map[string][]string{
 	"github.com/prometheus/client_golang":     {"internal/metrics"},
 	"github.com/redis/rueidis":                {"internal/redis"},
 	"github.com/rs/zerolog":                   {"internal/servers"}, // toxiproxy asks for one
-	"github.com/rabbitmq/amqp091-go":         {"internal/rabbitmq"},
+	"github.com/rabbitmq/amqp091-go":          {"internal/rabbitmq"},
 	"github.com/valyala/fasthttp":             {"bench", "internal/api"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
 	"go.uber.org/goleak":                      {}, // tests only
