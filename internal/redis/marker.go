@@ -74,10 +74,17 @@ func (l *lane) search(ctx context.Context, set *sluice.Campaign, want int64) ver
 	if err != nil {
 		return verdict{err: err}
 	}
+	some, under := false, false
 	for i := range shards {
-		if s := &shards[i]; s.Available > 0 || s.Out > 0 || !s.Armed || s.Epoch != set.Epoch {
-			return verdict{}
-		}
+		s := &shards[i]
+		some = some || s.Available > 0 || !s.Armed || s.Epoch != set.Epoch
+		under = under || s.Out > 0
+	}
+	if under { // whoever sees a transfer completes it: who began it may be gone
+		return verdict{err: a.look.Complete(ctx, *set)}
+	}
+	if some {
+		return verdict{}
 	}
 	return a.verdict(ctx, l.c, set, l.shard)
 }

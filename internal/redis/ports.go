@@ -22,6 +22,7 @@ type watching interface {
 	State(ctx context.Context, c sluice.Campaign) ([]sluice.ShardState, error)
 	Apply(ctx context.Context, ops []sluice.PermitOp) ([]sluice.PermitResult, error)
 	Replicated(ctx context.Context, c *sluice.Campaign, shard, replicas int) error
+	Complete(ctx context.Context, c sluice.Campaign) error
 }
 
 // servers says which servers hold the gates; *Client does it.

@@ -163,6 +163,9 @@ func (n *node) news(ctx context.Context) {
 		return
 	}
 	for _, c := range all {
+		if _, known := n.Campaign(c.ID); !known {
+			_ = n.Put(ctx, c)
+		}
 		n.SetEpoch(c.ID, c.Epoch)
 	}
 }

@@ -23,7 +23,8 @@ type seen struct {
 	at        time.Duration
 	permit    sluice.Permit
 	soldOutAt sluice.Millis
-	armed     bool // all shards, in the epoch that the node believes in
+	epoch     int64 // that the node believed in
+	armed     bool  // all shards, in this epoch
 	live      int64
 	shards    []sluice.ShardState
 }
@@ -101,7 +102,7 @@ func (a *Admission) refresh(ctx context.Context, c *campaign) error {
 
 // note keeps what the gates said, and compares it with what they said before.
 func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.ShardState) *seen {
-	s := &seen{at: a.mono(), shards: shards, armed: len(shards) >= c.shards()}
+	s := &seen{at: a.mono(), epoch: set.Epoch, shards: shards, armed: len(shards) >= c.shards()}
 	later := int64(0)
 	for _, x := range shards {
 		s.permit.Available += x.Available + x.Returning + x.Out
@@ -123,14 +124,16 @@ func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.Shar
 		s.soldOutAt = sluice.MillisOf(a.cfg.Now())
 	}
 	c.seen.Store(s)
+	// Only what is of the same epoch can be compared: a gate of an epoch before is being armed anew.
+	wasArmed := before != nil && before.armed && before.epoch == set.Epoch
 	switch {
 	case later > set.Epoch:
 		a.SetEpoch(c.id, later)
-	case !s.armed && before != nil && before.armed:
+	case !s.armed && wasArmed:
 		a.doubt(c, set.Epoch, "a gate that was armed is gone or of an earlier epoch", true)
 	case !s.armed && active(set, sluice.MillisOf(a.cfg.Now())):
 		a.doubt(c, set.Epoch, "a gate is not armed", false)
-	case s.armed && before != nil && before.armed && backwards(before.shards, shards):
+	case s.armed && wasArmed && backwards(before.shards, shards):
 		a.doubt(c, set.Epoch, "a gate has gone back to an earlier revision", true)
 	case c.directIn.Load() != 0:
 		a.doubt(c, set.Epoch, "the gates can be reached again", false)
@@ -209,7 +212,7 @@ func (r *runs) ask(a *Admission) {
 		}
 		for _, c := range *a.byID.Load() {
 			if s := c.seen.Load(); s != nil && s.armed {
-				a.doubt(c, c.set.Load().Epoch, "a server was started anew or replaced", true)
+				a.doubt(c, s.epoch, "a server was started anew or replaced", true)
 			}
 		}
 	})
