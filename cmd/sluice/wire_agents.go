@@ -94,7 +94,8 @@ func (p *parts) gateAgents(s *server) []namedAgent {
 		{agentReleaser, upkeep.NewReleaser(upkeep.ReleaserConfig{Config: p.agentConfig(s, agentReleaser)},
 			upkeep.ReleaserDeps{Ops: p.ledger, Campaigns: p.ledger, Gates: r.gates, Repairs: r.gates})},
 		{agentReconciler, r.reconciler},
-		{agentAdjuster, upkeep.NewAdjuster(p.agentConfig(s, agentAdjuster), p.ledger, r.gates)},
+		{agentAdjuster, upkeep.NewAdjuster(upkeep.AdjusterConfig{Config: p.agentConfig(s, agentAdjuster),
+			Rearm: r.rearmer.Ask}, p.ledger, r.gates)},
 		{agentGateCleaner, upkeep.NewGateCleaner(upkeep.GateCleanerConfig{Config: p.agentConfig(s, agentGateCleaner)},
 			p.ledger, r.gates, r.gates)},
 	}

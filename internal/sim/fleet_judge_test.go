@@ -32,7 +32,7 @@ func (w *fleet) rest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if w.lost || w.degraded || !w.armed(ctx, c) {
+		if w.lost || w.degraded || w.asks || !w.armed(ctx, c) {
 			if err := w.rearm(ctx, 0); err != nil && ignore(err) != nil {
 				return err
 			}

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/redis"
-	"github.com/sluice-sale/sluice/internal/upkeep"
 )
 
 // claim is one buyer asking one node.
@@ -346,7 +345,7 @@ func (w *fleet) adjust(ctx context.Context) error {
 }
 
 func (w *fleet) finishAdjustments(ctx context.Context) error {
-	_, err := upkeep.NewAdjuster(upkeep.Config{}, w.db, w.gates).RunOnce(ctx)
+	_, err := w.adjuster.RunOnce(ctx)
 	w.note("the adjuster looks: %v", err)
 	return ignore(err)
 }

@@ -112,6 +112,9 @@ type fleet struct {
 	rng   *rand.Rand
 	id    string
 	gates *redis.Gates
+	// The adjuster, and whether it asks for a new epoch.
+	adjuster *upkeep.Adjuster
+	asks     bool
 
 	knows     [fleetNodes]int64 // the epoch each node believes in
 	promises  map[sluice.ClaimID]*promise
@@ -140,6 +143,9 @@ func newFleet(s *stores, seed uint64) *fleet {
 		c, err := s.db.Campaign(context.Background(), id)
 		return c, err == nil && id == w.id
 	})
+	w.adjuster = upkeep.NewAdjuster(upkeep.AdjusterConfig{
+		Stuck: time.Millisecond, Rearm: func(string, int64) { w.asks = true },
+	}, s.db, w.gates)
 	return w
 }
 
@@ -158,7 +164,7 @@ func (w *fleet) run(ctx context.Context) error {
 	now := sluice.MillisOf(time.Now())
 	c := sluice.Campaign{
 		ID: w.id, Kind: sluice.KindGoods, Title: "simulated", PerUserLimit: 1 + w.rng.IntN(3), Shards: 1 + w.rng.IntN(2),
-		Stock: sluice.Stock{Total: int64(1 + w.rng.IntN(8))}, StartsAt: now - 1000, EndsAt: now.Add(time.Hour),
+		Stock: sluice.Stock{Total: int64(1 + w.rng.IntN(12))}, StartsAt: now - 1000, EndsAt: now.Add(time.Hour),
 		Control: sluice.ControlOpen, Goods: sluice.Goods{
 			SKU: "sku", PriceMinor: 100, Currency: "CNY", UnpaidWindowSec: 900, LimitBackOnClose: w.rng.IntN(2) == 0,
 		},
@@ -190,7 +196,7 @@ func (w *fleet) step(ctx context.Context) error {
 		do     func(context.Context) error
 	}{
 		{24, w.claim}, {8, w.relay}, {14, w.settle}, {8, w.release}, {6, w.close}, {6, w.move}, {4, w.adjust},
-		{4, w.finishAdjustments}, {3, w.plannedEpoch}, {3, w.lose}, {4, w.node}, {2, w.letter}, {3, w.sweep}, {2, w.degrade},
+		{4, w.finishAdjustments}, {5, w.plannedEpoch}, {3, w.lose}, {4, w.node}, {2, w.letter}, {3, w.sweep}, {1, w.degrade},
 		{2, w.deliverLate},
 	}
 	sum := 0
@@ -299,6 +305,6 @@ func (w *fleet) rearm(ctx context.Context, calls int) error {
 	}
 	w.note("epoch %d is armed (%s)", epoch, cause)
 	w.count("re-armed")
-	w.lost, w.degraded = false, false
+	w.lost, w.degraded, w.asks = false, false, false
 	return nil
 }

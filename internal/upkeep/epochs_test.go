@@ -313,7 +313,7 @@ func TestADecreaseOverAnEpoch(t *testing.T) {
 			t.Errorf("finished with the answer of an old epoch: %+v %v", is, err)
 		}
 		w.exact()
-		adjuster := upkeep.NewAdjuster(upkeep.Config{}, w.db, w.gate)
+		adjuster := upkeep.NewAdjuster(upkeep.AdjusterConfig{}, w.db, w.gate)
 		for range 2 {
 			if _, err := adjuster.RunOnce(t.Context()); err != nil {
 				t.Fatal(err)

@@ -5,7 +5,8 @@
 -- Returns: 1 joined, now or before; 0 not sealed for this epoch; 2 another one loads, or a piece is missing here.
 -- Atomic: a piece is joined whole and counted, so that arming can tell that all of them are there: a Redis that came
 --   back from an older state in between has counted fewer. A claim is then in the later of the states that gate and row
---   have; what only the gate has stays. available = share - live - out - taken holds throughout, and nobody is admitted.
+--   have; what only the gate has stays. Where the two have other quantities the id was used twice while the gate had
+--   forgotten it, and the row is right. available = share - live - out - taken holds throughout, and nobody is admitted.
 if #KEYS ~= 4 or #ARGV < 4 or not (whole(ARGV[1], 1, MAX) and whole(ARGV[3], 0, MAX)) then
   return redis.error_reply('ARGS join')
 end
@@ -37,14 +38,17 @@ for i = 1, count do
   local new
   if found then
     local hl, hw = two(v, found + 12), two(v, found + 14)
-    local nl, nw = math.min(l, hl), math.min(w, hw)
+local nl, nw = l, w
+    local q = sub(row, 21, 22)
+    local same = sub(v, found + 10, found + 11) == q
+    if same then nl, nw = math.min(l, hl), math.min(w, hw) end
     local call = sub(v, found + 16, found + 23)
     if call ~= NONE then
       settle(calls, call)
       queued, waiting = queued - two(v, found + 10), waiting - 1
     end
-    if nl ~= hl or nw ~= hw or call ~= NONE then
-      new = be4(head(v) - hw + nw) .. sub(v, 5, found + 11) .. be2(nl) .. be2(nw) .. NONE .. sub(v, found + 24)
+    if nl ~= hl or nw ~= hw or call ~= NONE or not same then
+      new = be4(head(v) - hw + nw) .. sub(v, 5, found + 9) .. q .. be2(nl) .. be2(nw) .. NONE .. sub(v, found + 24)
     end
     live, available = live - hl + nl, available + hl - nl
   else
