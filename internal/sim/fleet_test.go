@@ -89,8 +89,8 @@ func TestFleetHistories(t *testing.T) {
 	}
 	t.Logf("what happened in all of them: %v", tally)
 	for _, what := range []string{
-		"admitted", "confirmed", "rejected", "released", "transfer", "adjusted", "re-armed", "emptied", "old copy", "degraded",
-		"discarded", "swept", "died",
+		"admitted", "confirmed", "rejected", "released", "transfer", "adjusted", "re-armed", "emptied", "old copy",
+		"degraded", "discarded", "swept", "died",
 	} {
 		if tally[what] == 0 && count > 50 {
 			t.Errorf("%q never happened: the histories do not look at it", what)
@@ -172,7 +172,8 @@ func (w *fleet) run(ctx context.Context) error {
 	if _, err := w.db.CreateCampaign(ctx, c, operator, now); err != nil {
 		return err
 	}
-	w.note("%d units on %d shards, limit %d, limit back: %v", c.Stock.Total, c.Shards, c.PerUserLimit, c.Goods.LimitBackOnClose)
+	w.note("%d units on %d shards, limit %d, limit back: %v", c.Stock.Total, c.Shards, c.PerUserLimit,
+		c.Goods.LimitBackOnClose)
 	if err := w.rearm(ctx, 0); err != nil {
 		return fmt.Errorf("the first arm: %w", err)
 	}

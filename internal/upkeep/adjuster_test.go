@@ -13,7 +13,8 @@ import (
 type taken struct{ asked int }
 
 func (*taken) PendingAdjustments(context.Context) ([]sluice.Adjustment, error) {
-	return []sluice.Adjustment{{ChangeID: "less", Campaign: "spring", Asked: -3, Revision: 2, Epoch: 5, Pending: true}}, nil
+	a := sluice.Adjustment{ChangeID: "less", Campaign: "spring", Asked: -3, Revision: 2, Epoch: 5, Pending: true}
+	return []sluice.Adjustment{a}, nil
 }
 
 func (t *taken) FinishAdjustment(_ context.Context, a sluice.Adjustment) (sluice.Adjustment, error) {

@@ -38,7 +38,7 @@ for i = 1, count do
   local new
   if found then
     local hl, hw = two(v, found + 12), two(v, found + 14)
-local nl, nw = l, w
+    local nl, nw = l, w
     local q = sub(row, 21, 22)
     local same = sub(v, found + 10, found + 11) == q
     if same then nl, nw = math.min(l, hl), math.min(w, hw) end
