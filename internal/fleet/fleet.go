@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -53,6 +54,7 @@ type Fleet struct {
 	skew     atomic.Int64 // ms
 	ledgerUp atomic.Bool
 	redisUp  atomic.Bool
+	beating  atomic.Bool
 
 	look    chan struct{} // one place each: look now
 	meet    chan struct{}
@@ -187,9 +189,35 @@ const (
 )
 
 func (f *Fleet) beat(ctx context.Context) error {
-	ask, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	return f.cfg.Registry.Beat(ask, f.node())
+	if !f.beating.CompareAndSwap(false, true) {
+		return fmt.Errorf("fleet: the heartbeat before has not come back: %w", sluice.ErrUncertain)
+	}
+	return within(ctx, storeTimeout, func(ctx context.Context) error {
+		defer f.beating.Store(false)
+		return f.cfg.Registry.Beat(ctx, f.node())
+	})
+}
+
+// within gives up waiting for a write after so long: a ledger's transaction that is under way heeds no context, and ends
+// by itself. ErrUncertain: it was not waited for.
+func within(ctx context.Context, d time.Duration, write func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	done := make(chan error, 1)
+	go func() {
+		defer cancel()
+		done <- write(ctx)
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+	}
+	select {
+	case err := <-done: // both at once
+		return err
+	default:
+		return fmt.Errorf("fleet: no answer within %s: %w", d, sluice.ErrUncertain)
+	}
 }
 
 // up notes whether a store answers, and tells of changes.

@@ -124,17 +124,17 @@ func (s *Switches) SetSwitch(
 func (s *Switches) setInLedger(
 	ctx context.Context, x sluice.SwitchSetting, a sluice.Actor, known sluice.SwitchSetting,
 ) (sluice.SwitchSetting, error) {
-	if s.cfg.Control != nil {
-		bounded, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		ctx = bounded
+	if s.cfg.Control == nil {
+		return s.cfg.Ledger.SetSwitch(ctx, x, a)
 	}
-	before, err := s.cfg.Ledger.SetSwitch(ctx, x, a)
-	switch {
-	case err == nil:
-		return before, nil
-	case ctx.Err() != nil: // too slow is away
-		err = errors.Join(sluice.ErrUncertain, err)
+	answer := make(chan sluice.SwitchSetting, 1)
+	err := within(ctx, storeTimeout, func(ctx context.Context) error {
+		before, err := s.cfg.Ledger.SetSwitch(ctx, x, a)
+		answer <- before
+		return err
+	})
+	if err == nil {
+		return <-answer, nil
 	}
 	if s.fleet != nil && (errors.Is(err, sluice.ErrUnavailable) || errors.Is(err, sluice.ErrUncertain)) {
 		s.fleet.up(&s.fleet.ledgerUp, theLedger, err) // so that nobody waits for it once more

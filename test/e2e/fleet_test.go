@@ -181,3 +181,59 @@ func TestNodesNeedTheSameSecrets(t *testing.T) {
 		t.Errorf("code %d: %s", r.Code, r.Err)
 	}
 }
+
+// TestSwitchesWhileAStoreIsAway: one store after the other is killed, and frozen, under three nodes; a switch is in force
+// on all of them within 3 s each time, and in the end the audit log has every act once.
+func TestSwitchesWhileAStoreIsAway(t *testing.T) {
+	redis, maria := servers.Redis(t), servers.OwnMariaDB(t, "")
+	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL)
+	steps := []struct {
+		name           string
+		breaks, mends  func()
+		beforeItIsSeen bool // at once, not after the nodes have noticed
+	}{
+		{"MariaDB killed", maria.Kill9, maria.Start, false},
+		{"MariaDB frozen", maria.Freeze, maria.Thaw, true},
+		{"Redis killed", redis.Kill9, redis.Start, false},
+		{"Redis frozen", redis.Freeze, redis.Thaw, true},
+	}
+	for i, step := range steps {
+		step.breaks()
+		if !step.beforeItIsSeen {
+			<-time.After(time.Second)
+		}
+		began := time.Now()
+		a := nodes[i%3].Admin(t, "PUT", "/v1/admin/switches/max_rate", map[string]any{"value": 1000 + i}, 200)
+		if took := time.Since(began); took > 4*time.Second {
+			t.Errorf("%s: the answer took %s", step.name, took)
+		}
+		if body := string(a.Body); !strings.Contains(body, `"nodes":3,"in_force":3`) {
+			t.Errorf("%s: %s", step.name, body)
+		}
+		for j, n := range nodes {
+			if text := metric(t, n, `sluice_switch{switch="max_rate"}`); text != strconv.Itoa(1000+i) {
+				t.Errorf("%s: node %d has %s in force", step.name, j, text)
+			}
+		}
+		step.mends()
+		recorded := nodes[0].Eventually(20*time.Second, func() bool {
+			return strings.Count(maria.Do("SELECT action FROM audit_log WHERE action LIKE 'switch%'"), "switch") == i+1
+		})
+		if !recorded {
+			t.Errorf("%s: the audit log has %s", step.name,
+				maria.Do("SELECT action, object, after_json FROM audit_log WHERE action LIKE 'switch%'"))
+		}
+	}
+}
+
+// metric gives the value of one series of a node.
+func metric(t *testing.T, s *e2e.Server, series string) string {
+	t.Helper()
+	a := s.Ask(t, "GET", s.AdminURL+"/metrics", "", nil)
+	for line := range strings.Lines(string(a.Body)) {
+		if v, ok := strings.CutPrefix(strings.TrimSpace(line), series+" "); ok {
+			return v
+		}
+	}
+	return "nothing"
+}
