@@ -15,7 +15,7 @@ var (
 		"internal/settle", "internal/upkeep",
 	}
 	adapters = []string{
-		"internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq", "internal/sqldb",
+		"internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq", "internal/sqldb",
 	}
 	suites = []string{"internal/conformance", "internal/fault", "internal/sim"}
 )
