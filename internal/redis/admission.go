@@ -116,6 +116,7 @@ type campaign struct {
 	fetched atomic.Bool   // all of them were, once
 
 	refreshing atomic.Bool
+	blind      atomic.Bool  // the last look at the gates found not all of them
 	doubted    atomic.Int64 // the epoch that is not believed any more; nobody is admitted in it
 	doubtAt    atomic.Int64 // when Doubt was last told
 	flushed    atomic.Int64 // no claim of an epoch before this one is promised

@@ -44,8 +44,11 @@ func (a *Admission) degraded(c *campaign) {
 	}
 }
 
-// broken says whether some shard could not be reached for so long.
+// broken says whether some shard could not be reached for so long, and still cannot be.
 func (c *campaign) broken(since time.Duration) bool {
+	if !c.blind.Load() {
+		return false
+	}
 	for _, l := range *c.lanes.Load() {
 		if open, d := l.breaker.standing(); open && d >= since {
 			return true

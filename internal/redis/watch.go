@@ -89,8 +89,14 @@ func (a *Admission) Refresh(ctx context.Context, id string) error {
 func (a *Admission) refresh(ctx context.Context, c *campaign) error {
 	set := c.set.Load()
 	shards, err := a.look.State(ctx, *set)
+	c.blind.Store(err != nil)
 	if err != nil {
 		return err
+	}
+	for _, l := range *c.lanes.Load() { // as good as a probe, also while no claim comes this way
+		if open, _ := l.breaker.standing(); open {
+			l.breaker.done(true)
+		}
 	}
 	before := c.seen.Load()
 	now := a.note(c, set, shards)
