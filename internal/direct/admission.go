@@ -151,8 +151,8 @@ func (a *Admission) find(id string) *campaign { return (*a.byID.Load())[id] }
 // mono is a clock that never jumps.
 func (a *Admission) mono() time.Duration { return time.Since(a.born) }
 
-// SoldOut is the marker: whether the ledger has said within the last second that no unit is left, and lets this node say
-// so. It neither blocks nor asks.
+// SoldOut is the marker: whether the ledger has said within the last second that no unit is left, and lets this node
+// say so. It neither blocks nor asks.
 func (a *Admission) SoldOut(id string) bool {
 	c := a.find(id)
 	return c != nil && c.marked(a.mono())
@@ -160,8 +160,8 @@ func (a *Admission) SoldOut(id string) bool {
 
 func (c *campaign) marked(now time.Duration) bool { return int64(now) < c.marker.Load() }
 
-// Permit says what was free at the last look, and since when the campaign is sold out (zero while it is not). Nothing is
-// queued: a claim is answered once it is settled. ok is false for a campaign that is not known here.
+// Permit says what was free at the last look, and since when the campaign is sold out (zero while it is not). Nothing
+// is queued: a claim is answered once it is settled. ok is false for a campaign that is not known here.
 func (a *Admission) Permit(id string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool) {
 	c := a.find(id)
 	if c == nil {

@@ -34,9 +34,9 @@ func busy(ms int64) sluice.Decision {
 	return sluice.Decision{Reason: sluice.ReasonBusy, RetryAfterMS: ms}
 }
 
-// Admit has the ledger decide a claim. It blocks for a transaction or two, bounded by MaxWait, not by ctx: after that the
-// answer is UNAVAILABLE and the claim goes on. It may be repeated with the same claim id, on any node. Grants pass the
-// window and the pause of their campaign, not its end, nor a freeze.
+// Admit has the ledger decide a claim. It blocks for a transaction or two, bounded by MaxWait, not by ctx: after that
+// the answer is UNAVAILABLE and the claim goes on. It may be repeated with the same claim id, on any node. Grants
+// pass the window and the pause of their campaign, not its end, nor a freeze.
 func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decision {
 	c := a.find(claim.Campaign)
 	if c == nil {
@@ -119,8 +119,8 @@ func (c *campaign) outside(claim *sluice.Claim, now sluice.Millis) (sluice.Decis
 	return d, true
 }
 
-// keep gives a copy of the claim that does not point into the caller's buffers, with the codes of its coupons. No permit
-// has admitted it, so that it has no epoch. Callers hold the lock.
+// keep gives a copy of the claim that does not point into the caller's buffers, with the codes of its coupons. No
+// permit has admitted it, so that it has no epoch. Callers hold the lock.
 func (c *campaign) keep(claim *sluice.Claim) sluice.Claim {
 	k := *claim
 	k.Campaign, k.Epoch = c.id, 0

@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// holders are the users that have a claim on a campaign, by the first 8 bytes of their keys. It answers "maybe" and "no"
-// without a lock, an allocation or I/O; a "maybe" costs a look into the ledger. Users are only added.
+// holders are the users that have a claim on a campaign, by the first 8 bytes of their keys. It answers "maybe" and
+// "no" without a lock, an allocation or I/O; a "maybe" costs a look into the ledger. Users are only added.
 type holders struct {
 	table atomic.Pointer[[]atomic.Uint64] // open addressing, a power of two; 0 is a free place
 

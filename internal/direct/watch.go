@@ -8,8 +8,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// nudge asks for a look at a campaign soon. It never blocks: where many looks are asked for the next one at all campaigns
-// comes soon enough.
+// nudge asks for a look at a campaign soon. It never blocks: where many looks are asked for the next one at all
+// campaigns comes soon enough.
 func (a *Admission) nudge(c *campaign) {
 	if c == nil {
 		return
@@ -60,7 +60,8 @@ func (a *Admission) drain() {
 	}
 }
 
-// look takes over every campaign's stock, and renews the markers. One that was not asked for reads new holders as well.
+// look takes over every campaign's stock, and renews the markers. One that was not asked for reads new holders as
+// well.
 func (a *Admission) look(asked bool) error {
 	ctx, cancel := context.WithTimeout(a.ctx, maxLook)
 	defer cancel()
@@ -133,8 +134,8 @@ func (a *Admission) stock(ctx context.Context, c *campaign, set sluice.Campaign)
 	return nil
 }
 
-// mark sets the marker: the lease first, then the holders, so that whoever holds a claim while the marker stands is among
-// them. It ends a second after the lease was asked for, which is before the ledger sells again.
+// mark sets the marker: the lease first, then the holders, so that whoever holds a claim while the marker stands is
+// among them. It ends a second after the lease was asked for, which is before the ledger sells again.
 func (a *Admission) mark(ctx context.Context, c *campaign) error {
 	asked := a.mono()
 	leased, err := a.losers.LeaseSoldOut(ctx, c.id)

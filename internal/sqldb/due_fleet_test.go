@@ -90,8 +90,8 @@ func TestTwoNodesEndEveryOrderOnce(t *testing.T) {
 	}
 }
 
-// onceEach checks that exactly these claims are released, each once. Claims that were settled without an epoch also have
-// a take.
+// onceEach checks that exactly these claims are released, each once. Claims that were settled without an epoch also
+// have a take.
 func onceEach(t *testing.T, what string, list []sluice.PermitOp, want map[sluice.ClaimID]bool) {
 	t.Helper()
 	got := map[sluice.ClaimID]int{}
@@ -110,12 +110,13 @@ func onceEach(t *testing.T, what string, list []sluice.PermitOp, want map[sluice
 	}
 }
 
-// TestTenThousandDueOnTwoNodes closes ten thousand orders that fall due at once from two nodes, while claims on the same
-// campaign go on: each claim waits for a few pieces at most.
+// TestTenThousandDueOnTwoNodes closes ten thousand orders that fall due at once from two nodes, while claims on the
+// same campaign go on: each claim waits for a few pieces at most.
 func TestTenThousandDueOnTwoNodes(t *testing.T) {
 	const orders, claimers = 10_000, 4
 	nodes, heard := twoNodes(t)
-	create(t, nodes[0], sluice.Campaign{ID: "g", Stock: sluice.Stock{Total: 1_000_000}, Goods: sluice.Goods{PriceMinor: 1}})
+	million := sluice.Stock{Total: 1_000_000}
+	create(t, nodes[0], sluice.Campaign{ID: "g", Stock: million, Goods: sluice.Goods{PriceMinor: 1}})
 	want := map[sluice.ClaimID]bool{}
 	for _, id := range settleMany(t, nodes[0], "g", orders) {
 		want[id] = true
@@ -180,8 +181,9 @@ func TestTenThousandDueOnTwoNodes(t *testing.T) {
 func TestStatementsUseTheirIndexesOnMariaDB(t *testing.T) {
 	place := servers.MariaDB(t)
 	db := openMySQL(t, sqldb.MySQLConfig{URL: place.URL})
-	create(t, db, sluice.Campaign{ID: "g", Stock: sluice.Stock{Total: 1_000_000}, Goods: sluice.Goods{PriceMinor: 1}})
-	create(t, db, sluice.Campaign{ID: "k", Kind: sluice.KindCoupon, Stock: sluice.Stock{Total: 1_000_000}})
+	million := sluice.Stock{Total: 1_000_000}
+	create(t, db, sluice.Campaign{ID: "g", Stock: million, Goods: sluice.Goods{PriceMinor: 1}})
+	create(t, db, sluice.Campaign{ID: "k", Kind: sluice.KindCoupon, Stock: million})
 	settleMany(t, db, "g", 4000)
 	var coupons []sluice.Claim
 	for i := range 1000 {
