@@ -61,7 +61,7 @@ var sources embed.FS
 
 // scripts are the scripts of lua/, each with what they share in front.
 type scripts struct {
-	admit, settled, ops, adjust, out, in, forget, dry, seal, join, arm, state, holders, find script
+	admit, settled, ops, adjust, out, in, forget, dry, seal, join, arm, state, holders, find, drop script
 }
 
 type script struct {
@@ -69,24 +69,33 @@ type script struct {
 	lua  *rueidis.Lua
 }
 
+// all lists them by name.
+func (s *scripts) all() []*script {
+	names := []string{
+		"admit", "settled", "ops", "adjust", "out", "in", "forget", "dry", "seal", "join", "arm", "state", "holders", "find",
+		"drop",
+	}
+	all := []*script{
+		&s.admit, &s.settled, &s.ops, &s.adjust, &s.out, &s.in, &s.forget, &s.dry, &s.seal, &s.join, &s.arm, &s.state,
+		&s.holders, &s.find, &s.drop,
+	}
+	for i := range all {
+		all[i].name = names[i]
+	}
+	return all
+}
+
 func newScripts() (s scripts, err error) {
 	shared, err := sources.ReadFile("lua/prelude.lua")
 	if err != nil {
 		return s, err
 	}
-	for _, one := range []struct {
-		to   *script
-		name string
-	}{
-		{&s.admit, "admit"}, {&s.settled, "settled"}, {&s.ops, "ops"}, {&s.adjust, "adjust"}, {&s.out, "out"},
-		{&s.in, "in"}, {&s.forget, "forget"}, {&s.dry, "dry"}, {&s.seal, "seal"}, {&s.join, "join"}, {&s.arm, "arm"},
-		{&s.state, "state"}, {&s.holders, "holders"}, {&s.find, "find"},
-	} {
+	for _, one := range s.all() {
 		text, err := sources.ReadFile("lua/" + one.name + ".lua")
 		if err != nil {
 			return s, err
 		}
-		*one.to = script{name: one.name, lua: rueidis.NewLuaScript(string(shared) + string(text))}
+		one.lua = rueidis.NewLuaScript(string(shared) + string(text))
 	}
 	return s, nil
 }

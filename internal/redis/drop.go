@@ -16,16 +16,19 @@ const sliceRounds = 20
 func (g *Gates) Drop(ctx context.Context, c sluice.Campaign, claims bool) (more bool, err error) {
 	for shard := range shardsOf(&c) {
 		k := g.c.keys.of(&c, shard)
-		if err := g.atRest(ctx, k); err != nil {
-			return true, fmt.Errorf("redis: drop %s/%d: %w", c.ID, shard, err)
-		}
 		// The gate goes first: from then on nobody is admitted, nor the rest missed.
+		what := func() string { return fmt.Sprintf("%s/%d", c.ID, shard) }
+		answer, err := g.c.run(ctx, g.c.scripts.drop, what, []string{k.gate, k.pending, k.outbox}, nil)
+		if err != nil {
+			return true, err
+		}
+		if in := (reader{answer: answer}); in.int() != 1 {
+			return true, fmt.Errorf("redis: drop %s: %w", what(),
+				sluice.NewFault(sluice.ErrConflict, "NOT_SETTLED", "claims of the campaign are not settled yet"))
+		}
 		hashes := []string{k.marks, k.pending}
 		if claims {
 			hashes = append(hashes, k.claims)
-		}
-		if err := g.unlink(ctx, k.gate, k.outbox); err != nil {
-			return true, err
 		}
 		for _, key := range hashes {
 			if more, err := g.dropHash(ctx, key); more || err != nil {
@@ -37,23 +40,6 @@ func (g *Gates) Drop(ctx context.Context, c sluice.Campaign, claims bool) (more 
 		}
 	}
 	return false, nil
-}
-
-// atRest says whether everything that was admitted is settled.
-func (g *Gates) atRest(ctx context.Context, k shardKeys) error {
-	ctx, cancel := g.c.limited(ctx)
-	defer cancel()
-	got := g.c.rdb.DoMulti(ctx, g.c.rdb.B().Hlen().Key(k.pending).Build(), g.c.rdb.B().Xlen().Key(k.outbox).Build())
-	for _, answer := range got {
-		n, err := answer.AsInt64()
-		if err != nil {
-			return sort(err)
-		}
-		if n > 0 {
-			return sluice.NewFault(sluice.ErrConflict, "NOT_SETTLED", "claims of the campaign are not settled yet")
-		}
-	}
-	return nil
 }
 
 // unlink deletes keys whose memory another thread gives back.

@@ -138,11 +138,3 @@ func verdicts(r redis.AdmitReply) (all []redis.Verdict) {
 }
 
 func user(i int) string { return fmt.Sprintf("user-%d", i) }
-
-func TestAdmitFirst(t *testing.T) {
-	h, _ := single(t, aSale("spring", 2), 3)
-	r := h.admit(h.claim("a", "1", 1), h.claim("b", "1", 2), h.claim("c", "1", 1), h.claim("a", "1", 1))
-	t.Log(r, h.state())
-	r = h.admit(h.claim("a", "1", 1), h.claim("b", "2", 1))
-	t.Log(r)
-}
