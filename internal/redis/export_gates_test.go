@@ -54,7 +54,7 @@ func SampleArgs(c *sluice.Campaign) map[string]Sample {
 		"out":     sample([]string{k.gate}, e, "1", "2"),
 		"in":      sample([]string{k.gate, k.marks}, e, "1", "1", "2"),
 		"forget":  sample([]string{k.gate}, e, "1"),
-		"dry":     sample([]string{k.gate}, e),
+		"dry":     sample([]string{k.gate}, e, "grant"),
 		"seal":    sample([]string{k.gate}, later),
 		"join":    sample([]string{k.gate, k.claims, k.pending, k.holders}, later, "who", "0", string(claim.ID[:])+"\x00\x01\x00\x01\x00\x01"),
 		"arm":     sample([]string{k.gate, k.marks}, later, "who", "0", "5", "1"),
@@ -87,4 +87,9 @@ func (c *Client) Slow(ctx context.Context, key string, ms int) error {
 repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 >= till return 1`
 	return sorted(c.rdb.Do(ctx, c.rdb.B().Eval().Script(script).Numkeys(1).Key(key).Arg(strconv.Itoa(ms)).Build()).Error(),
 		"slow")
+}
+
+// Count gives the length of a stream.
+func (c *Client) Count(ctx context.Context, stream string) (int64, error) {
+	return c.rdb.Do(ctx, c.rdb.B().Xlen().Key(stream).Build()).AsInt64()
 }

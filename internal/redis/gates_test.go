@@ -37,9 +37,11 @@ func on(t testing.TB, url string, c sluice.Campaign) *house {
 }
 
 // single opens gates on a Redis of the test's own, armed for epoch 1 with total units.
-func single(t testing.TB, c sluice.Campaign, total int64) (*house, *servers.RedisServer) {
+func single(
+	t testing.TB, c sluice.Campaign, total int64, options ...servers.RedisOption,
+) (*house, *servers.RedisServer) {
 	t.Helper()
-	server := servers.Redis(t)
+	server := servers.Redis(t, options...)
 	h := on(t, server.URL(), c)
 	h.arm(1, total)
 	return h, server

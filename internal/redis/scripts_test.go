@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/redis"
+	"github.com/sluice-sale/sluice/internal/servers"
 )
 
 const (
@@ -242,10 +243,13 @@ func TestAdmitChecksFirst(t *testing.T) {
 
 // TestScriptsCheckArguments calls every script with each argument left out, or nonsense in its place: nothing is written.
 func TestScriptsCheckArguments(t *testing.T) {
-	h, server := single(t, aSale("spring", 2), 5)
+	h, server := single(t, aSale("spring", 2), 5, servers.With("enable-debug-command", "yes"))
 	h.admit(h.claim("a", "1", 1))
 	scripts, samples := h.client.Sources(), redis.SampleArgs(&h.c)
 	before := server.Do("DEBUG", "DIGEST")
+	if len(before) != 40 {
+		t.Fatal(before)
+	}
 	for name, source := range scripts {
 		sample, ok := samples[name]
 		if !ok {

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,36 +87,48 @@ func (g *Gates) Complete(ctx context.Context, c sluice.Campaign) error {
 // Pull brings units to a shard that has run dry from the others, and completes transfers that it meets. It gives the
 // units that arrived at the shard. With units and an error some shards did not answer.
 func (g *Gates) Pull(ctx context.Context, c *sluice.Campaign, to int, want int64) (got int64, err error) {
-	n := shardsOf(c)
 	var errs []error
-	for i := 1; i < n && got < want; i++ {
-		from := (to + i) % n
-		// The first answer may be a transfer from before; the second try is ours.
-		for range 2 {
-			t, err := g.Out(ctx, c, from, to, want-got)
-			if err != nil {
-				errs = append(errs, err)
-				break
-			}
-			if t == nil {
-				break
-			}
-			arrived, err := g.finish(ctx, c, *t)
-			if arrived && t.To == to {
-				got += t.Units
-			}
-			if errs = append(errs, err); err != nil || !arrived || t.To == to {
-				break
-			}
+	moved := true
+	for round := 0; moved && round < 2; round++ { // once more where units have gone to a shard that was asked before
+		moved = false
+		for i := 1; i < shardsOf(c) && got < want; i++ {
+			units, elsewhere, err := g.pullFrom(ctx, c, (to+i)%shardsOf(c), to, want-got)
+			got, moved = got+units, moved || elsewhere
+			errs = append(errs, err)
 		}
 	}
 	return got, errors.Join(errs...)
 }
 
+// pullFrom pulls from one shard. The first answer may be a transfer from before; the second try is ours.
+func (g *Gates) pullFrom(
+	ctx context.Context, c *sluice.Campaign, from, to int, want int64,
+) (got int64, elsewhere bool, err error) {
+	for range 2 {
+		t, err := g.Out(ctx, c, from, to, want)
+		if err != nil || t == nil {
+			return got, elsewhere, err
+		}
+		arrived, err := g.finish(ctx, c, *t)
+		if arrived && t.To == to {
+			return got + t.Units, elsewhere, err
+		}
+		if err != nil || !arrived {
+			return got, elsewhere, err
+		}
+		elsewhere = true
+	}
+	return got, elsewhere, nil
+}
+
 // Dry asks one shard for a lease on being dry.
 func (g *Gates) Dry(ctx context.Context, c *sluice.Campaign, shard int) (Dryness, error) {
+	return g.dry(ctx, c, shard, "grant")
+}
+
+func (g *Gates) dry(ctx context.Context, c *sluice.Campaign, shard int, how string) (Dryness, error) {
 	what := func() string { return fmt.Sprintf("%s/%d", c.ID, shard) }
-	answer, err := g.c.run(ctx, g.c.scripts.dry, what, []string{g.c.keys.of(c, shard).gate}, []string{number(c.Epoch)})
+	answer, err := g.c.run(ctx, g.c.scripts.dry, what, []string{g.c.keys.of(c, shard).gate}, []string{number(c.Epoch), how})
 	if err != nil {
 		return Dryness{}, err
 	}
@@ -142,18 +155,18 @@ type asked struct {
 }
 
 // dryAll asks every shard at once.
-func (g *Gates) dryAll(ctx context.Context, c *sluice.Campaign) []asked {
+func (g *Gates) dryAll(ctx context.Context, c *sluice.Campaign, how string) []asked {
 	all := make([]asked, shardsOf(c))
 	if len(all) == 1 { // no goroutine for the common case
 		all[0].sent = time.Now()
-		all[0].Dryness, all[0].err = g.Dry(ctx, c, 0)
+		all[0].Dryness, all[0].err = g.dry(ctx, c, 0, how)
 		return all
 	}
 	var wait sync.WaitGroup
 	for i := range all {
 		wait.Go(func() {
 			all[i].sent = time.Now()
-			all[i].Dryness, all[i].err = g.Dry(ctx, c, i)
+			all[i].Dryness, all[i].err = g.dry(ctx, c, i, how)
 		})
 	}
 	wait.Wait()
@@ -164,47 +177,74 @@ func (g *Gates) dryAll(ctx context.Context, c *sluice.Campaign) []asked {
 // where every shard is dry in the epoch of c. Until then it is BUSY: the answer is false, and a claim may be tried
 // again, at once where Pulled says that there are units now. Any error: a shard does not answer; never sold out.
 //
+// Of several shards leases are asked for only where a look has found all of them dry: under a lease a shard takes no
+// units from others, and whoever asked again and again would keep a unit on its way for as long.
+//
 // All leases overlap: each began after its call was sent and all had begun when the last answer was there, which is
 // before the first of them can have ended. ErrUnavailable where the answers took too long for that.
 func (g *Gates) SoldOut(ctx context.Context, c *sluice.Campaign, to int) (SoldOut, error) {
 	for range pullRounds {
-		all := g.dryAll(ctx, c)
-		first, granted, empty := all[0].sent, 0, 0
-		var pending []Transfer
-		for i := range all {
-			a := &all[i]
-			switch {
-			case a.err != nil:
-				return SoldOut{}, a.err
-			case a.Status != GateOK:
-				return SoldOut{Status: a.Status}, nil
-			case a.Pending != nil:
-				pending = append(pending, *a.Pending)
-			case a.Granted:
-				granted++
-			case a.Available <= 0:
-				empty++ // something is on its way back
-			}
-			if a.sent.Before(first) {
-				first = a.sent
-			}
+		var w weighed
+		if shardsOf(c) > 1 {
+			w = weigh(g.dryAll(ctx, c, "look"))
 		}
-		if granted == len(all) {
-			s := SoldOut{SoldOut: true, Until: first.Add(Lease)}
+		if shardsOf(c) == 1 || w.all() {
+			w = weigh(g.dryAll(ctx, c, "grant"))
+		}
+		switch {
+		case w.err != nil || w.status != GateOK:
+			return SoldOut{Status: w.status}, w.err
+		case w.all():
+			s := SoldOut{SoldOut: true, Until: w.first.Add(Lease)}
 			if !time.Now().Before(s.Until) {
 				return SoldOut{}, fmt.Errorf("redis: dry %s: %w: the answers took too long", c.ID, sluice.ErrUnavailable)
 			}
 			return s, nil
-		}
-		if granted+empty == len(all) {
+		case w.dry+w.empty == w.shards:
 			return SoldOut{SoldOut: true}, nil
 		}
-		got, err := g.gather(ctx, c, to, pending)
+		got, err := g.gather(ctx, c, to, w.pending)
 		if err != nil || got {
 			return SoldOut{Pulled: got}, err
 		}
 	}
 	return SoldOut{}, nil
+}
+
+// weighed is what all shards together say.
+type weighed struct {
+	shards  int
+	dry     int // have, or would have, a lease
+	empty   int // have nothing, and something is on its way back
+	pending []Transfer
+	status  GateStatus // the first that is not GateOK
+	err     error      // the first
+	first   time.Time  // when the first was asked
+}
+
+func (w *weighed) all() bool { return w.err == nil && w.status == GateOK && w.dry == w.shards }
+
+func weigh(all []asked) (w weighed) {
+	w.shards, w.first = len(all), all[0].sent
+	for i := range all {
+		a := &all[i]
+		switch {
+		case a.err != nil:
+			w.err = cmp.Or(w.err, a.err)
+		case a.Status != GateOK:
+			w.status = cmp.Or(w.status, a.Status)
+		case a.Pending != nil:
+			w.pending = append(w.pending, *a.Pending)
+		case a.Granted:
+			w.dry++
+		case a.Available <= 0:
+			w.empty++
+		}
+		if a.sent.Before(w.first) {
+			w.first = a.sent
+		}
+	}
+	return w
 }
 
 // gather completes transfers and pulls. It says whether the shard may have units now.

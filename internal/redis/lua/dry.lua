@@ -1,11 +1,13 @@
 -- Grants a lease of a second on being dry.
 -- KEYS: 1 gate
--- ARGV: 1 epoch
+-- ARGV: 1 epoch, 2 look | grant: looking says whether a lease would be granted, and grants none
 -- Returns: {status, epoch, granted, available, returning, to, seq, out}. status 0: no gate; 1: answered; 2: another
 --   epoch; 3: sealed. The last three are a transfer that is under way, out = 0 where none is.
 -- Atomic: while the lease runs nothing is admitted here, since what comes back goes to "returning" and a transfer
 --   waits. Sent twice it grants the lease again, from now on.
-if #KEYS ~= 1 or #ARGV ~= 1 or not whole(ARGV[1], 1, MAX) then return redis.error_reply('ARGS dry') end
+if #KEYS ~= 1 or #ARGV ~= 2 or not whole(ARGV[1], 1, MAX) or (ARGV[2] ~= 'look' and ARGV[2] ~= 'grant') then
+  return redis.error_reply('ARGS dry')
+end
 local g = redis.call('HMGET', KEYS[1], 'epoch', 'open', 'available', 'returning', 'lease', 'out', 'seq', 'to')
 local at = tonumber(g[1] or 0)
 if at == 0 then return {0, 0} end
@@ -18,6 +20,6 @@ end
 local granted = 0
 if g[2] == '1' and available <= 0 and returning == 0 and g[6] == '0' then
   granted = 1
-  redis.call('HSET', KEYS[1], 'lease', now + 1000)
+  if ARGV[2] == 'grant' then redis.call('HSET', KEYS[1], 'lease', now + 1000) end
 end
 return {g[2] == '1' and 1 or 3, at, granted, available, returning, tonumber(g[8]), tonumber(g[7]), tonumber(g[6])}
