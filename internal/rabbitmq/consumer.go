@@ -3,8 +3,8 @@ package rabbitmq
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -19,16 +19,15 @@ const (
 
 // Consumer hands over what waits in a queue, and what the broker gave up of it. Its methods may be called at once.
 type Consumer struct {
-	cfg      Config
-	link     link[*feed]
-	queue    string
-	dead     string // empty where the queue has no dead letters
-	sessions atomic.Uint64
+	cfg   Config
+	link  link[*feed]
+	queue string
+	dead  string // empty where the queue has no dead letters
 }
 
 // feed is one session of a consumer.
 type feed struct {
-	session uint64
+	session uint64 // random, so that no other session's tags are taken for its own
 	queue   <-chan amqp.Delivery
 	dead    <-chan amqp.Delivery // nil where there are none
 
@@ -67,7 +66,7 @@ func openConsumer(
 }
 
 func (c *Consumer) openFeed(w *wire) (*feed, error) {
-	f := &feed{session: c.sessions.Add(1), acks: newAcks()}
+	f := &feed{session: rand.Uint64(), acks: newAcks()}
 	// The bound is each consumer's own; the queue of dead letters hands over a few at a time.
 	if err := w.ch.Qos(c.cfg.Prefetch, 0, false); err != nil {
 		return nil, err

@@ -25,8 +25,11 @@ type wire struct {
 	done    chan struct{} // closed when connection or channel are gone
 }
 
-// close says goodbye where the broker listens, for closeTimeout at most.
+// close says goodbye where the broker listens, for closeTimeout at most: the driver's own deadline does not hold while
+// heartbeats come in.
 func (w *wire) close() {
+	guard := time.AfterFunc(closeTimeout, w.raw.abort)
+	defer guard.Stop()
 	_ = w.conn.CloseDeadline(time.Now().Add(closeTimeout))
 	w.raw.abort()
 }

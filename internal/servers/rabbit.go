@@ -27,6 +27,8 @@ type RabbitServer struct {
 	Management string // http://host:port of the management plug-in
 	Dir        string
 
+	program string   // rabbitmq-server; rabbitmqctl is beside it
+	env     []string // of both
 	process *process
 	epmd    *process // the port mapper of Erlang, one for each server
 	vhosts  atomic.Int64
@@ -97,6 +99,7 @@ func startRabbit(t testing.TB, dir string, p rabbitPorts) (*RabbitServer, error)
 	if err != nil {
 		return nil, err
 	}
+	s.program, s.env = program, env
 	// The port mapper is started here because the one that Erlang starts by itself outlives everybody.
 	s.epmd = &process{
 		name: "epmd", log: filepath.Join(dir, "epmd.log"),
@@ -213,6 +216,20 @@ func (s *RabbitServer) Manage(ctx context.Context, method, path string, body, an
 		return nil
 	}
 	return json.Unmarshal(out, answer)
+}
+
+// Ctl runs rabbitmqctl, for what the management plug-in cannot do.
+func (v *RabbitVhost) Ctl(args ...string) string {
+	v.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*toolTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, filepath.Join(filepath.Dir(v.program), "rabbitmqctl"), args...)
+	cmd.Env = v.env
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		v.t.Fatalf("servers: rabbitmqctl %v: %v: %s", args, err, out)
+	}
+	return string(out)
 }
 
 // Start starts the server again, on the data that it had, and returns when it answers.
