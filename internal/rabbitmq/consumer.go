@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	receiveWait  = time.Second // for a first delivery
-	deadPrefetch = 64          // of the dead letters
+	receiveWait  = time.Second      // for a first delivery
+	idleAfter    = 30 * time.Second // without anybody who receives, what was handed over in advance is given back
+	deadPrefetch = 64               // of the dead letters
 )
 
 // Consumer hands over what waits in a queue, and what the broker gave up of it. Its methods may be called at once.
@@ -23,16 +24,20 @@ type Consumer struct {
 	link  link[*feed]
 	queue string
 	dead  string // empty where the queue has no dead letters
+
+	beginning sync.Mutex // one call begins a session
 }
 
 // feed is one session of a consumer.
 type feed struct {
-	session uint64 // random, so that no other session's tags are taken for its own
-	queue   <-chan amqp.Delivery
-	dead    <-chan amqp.Delivery // nil where there are none
+	session uint64      // random, so that no other session's tags are taken for its own
+	idle    *time.Timer // ends the session
 
-	mu   sync.Mutex
-	acks *acks // all deliveries of a channel are counted together, whichever queue they came from
+	mu    sync.Mutex
+	queue <-chan amqp.Delivery     // nil until somebody receives
+	dead  <-chan amqp.Delivery     // nil as well where there are none
+	acks  *acks                    // all deliveries of a channel are counted together, whichever queue they came from
+	held  map[uint64]sluice.Millis // by tag, not acknowledged: when they were published
 }
 
 // OpenConsumer reads admitted claims. What it says of errors is what OpenPublisher says.
@@ -65,39 +70,70 @@ func openConsumer(
 	return c, nil
 }
 
+// openFeed takes nothing yet: the broker hands over in advance, and what it hands to a node that does not settle waits
+// there for nothing.
 func (c *Consumer) openFeed(w *wire) (*feed, error) {
-	f := &feed{session: rand.Uint64(), acks: newAcks()}
+	f := &feed{session: rand.Uint64(), acks: newAcks(), held: map[uint64]sluice.Millis{}}
+	f.idle = time.AfterFunc(idleAfter, w.raw.abort)
+	f.idle.Stop()
+	return f, nil
+}
+
+// begin has the broker hand over, at the first call of a session.
+func (c *Consumer) begin(w *wire, f *feed) error {
+	f.mu.Lock()
+	begun := f.queue != nil
+	f.mu.Unlock()
+	if begun {
+		return nil
+	}
+	c.beginning.Lock()
+	defer c.beginning.Unlock()
+	f.mu.Lock()
+	begun = f.queue != nil
+	f.mu.Unlock()
+	if begun {
+		return nil
+	}
+	guard := time.AfterFunc(c.cfg.DialTimeout, w.raw.abort)
+	defer guard.Stop()
 	// The bound is each consumer's own; the queue of dead letters hands over a few at a time.
 	if err := w.ch.Qos(c.cfg.Prefetch, 0, false); err != nil {
-		return nil, err
+		return err
 	}
 	queue, err := w.ch.Consume(c.queue, "sluice", false, false, false, false, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	f.queue = gather(queue, c.cfg.Prefetch)
-	if c.dead == "" {
-		return f, nil
-	}
+	var dead <-chan amqp.Delivery
 	few := min(c.cfg.Prefetch, deadPrefetch)
-	if err = w.ch.Qos(few, 0, false); err != nil {
-		return nil, err
+	if c.dead != "" {
+		if err = w.ch.Qos(few, 0, false); err != nil {
+			return err
+		}
+		given, err := w.ch.Consume(c.dead, "sluice dead", false, false, false, false, nil)
+		if err != nil {
+			return err
+		}
+		dead = f.gather(given, few)
 	}
-	dead, err := w.ch.Consume(c.dead, "sluice dead", false, false, false, false, nil)
-	if err != nil {
-		return nil, err
-	}
-	f.dead = gather(dead, few)
-	return f, nil
+	all := f.gather(queue, c.cfg.Prefetch)
+	f.mu.Lock()
+	f.queue, f.dead = all, dead
+	f.mu.Unlock()
+	return nil
 }
 
 // gather takes deliveries from the driver as they come, so that Receive finds at once all that is there. It never
 // waits: no more than prefetch are handed over.
-func gather(from <-chan amqp.Delivery, prefetch int) <-chan amqp.Delivery {
+func (f *feed) gather(from <-chan amqp.Delivery, prefetch int) <-chan amqp.Delivery {
 	to := make(chan amqp.Delivery, prefetch)
 	go func() {
 		defer close(to)
 		for m := range from {
+			f.mu.Lock()
+			f.held[m.DeliveryTag] = sluice.MillisOf(m.Timestamp)
+			f.mu.Unlock()
 			to <- m
 		}
 	}()
@@ -114,12 +150,21 @@ func (c *Consumer) Receive(ctx context.Context, limit int) ([]sluice.Delivery, e
 	if err != nil {
 		return nil, fmt.Errorf("rabbitmq: receive: %w", err)
 	}
+	h.s.idle.Stop()
+	defer h.s.idle.Reset(idleAfter)
+	if err = c.begin(h.wire, h.s); err != nil {
+		h.wire.raw.abort()
+		return nil, fmt.Errorf("rabbitmq: receive: %w: %w", sluice.ErrUnavailable, err)
+	}
+	h.s.mu.Lock()
+	queue, dead := h.s.queue, h.s.dead
+	h.s.mu.Unlock()
 	var got taken
-	got.all = make([]sluice.Delivery, 0, min(limit, len(h.s.queue)+64))
+	got.all = make([]sluice.Delivery, 0, min(limit, len(queue)+deadPrefetch))
 	select {
-	case m, more := <-h.s.queue:
+	case m, more := <-queue:
 		c.take(h, &got, m, more, false)
-	case m, more := <-h.s.dead:
+	case m, more := <-dead:
 		c.take(h, &got, m, more, true)
 	case <-t.C:
 		return nil, nil
@@ -128,10 +173,10 @@ func (c *Consumer) Receive(ctx context.Context, limit int) ([]sluice.Delivery, e
 	}
 	for len(got.all) < limit && !got.over {
 		select {
-		case m, more := <-h.s.queue:
+		case m, more := <-queue:
 			c.take(h, &got, m, more, false)
 			continue
-		case m, more := <-h.s.dead:
+		case m, more := <-dead:
 			c.take(h, &got, m, more, true)
 			continue
 		default:
@@ -186,6 +231,9 @@ func (c *Consumer) Ack(_ context.Context, done []sluice.Delivery) error {
 	// Under the lock, so that acknowledgements leave in the order that acks gave them out.
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
+	for _, t := range tags {
+		delete(h.s.held, t)
+	}
 	upTo, single := h.s.acks.done(tags)
 	if upTo > 0 {
 		err = h.wire.ch.Ack(upTo, true)
@@ -202,24 +250,36 @@ func (c *Consumer) Ack(_ context.Context, done []sluice.Delivery) error {
 	return nil
 }
 
-// Depth gives how many messages wait in the queue, those that are handed out and not acknowledged aside.
-func (c *Consumer) Depth() (int, error) {
+// State gives the backlog as this node sees it: what waits in the queue, and what this consumer was handed and has not
+// acknowledged. A queue hands over what is oldest first, so the oldest of all is with a node that settles, and only such
+// a node knows it: to look into a queue counts as a delivery.
+func (c *Consumer) State(context.Context) (sluice.QueueState, error) {
+	var s sluice.QueueState
 	h, err := c.link.now()
 	if err != nil {
-		return 0, fmt.Errorf("rabbitmq: depth of %s: %w", c.queue, err)
+		return s, fmt.Errorf("rabbitmq: backlog of %s: %w", c.queue, err)
 	}
 	guard := time.AfterFunc(c.cfg.DialTimeout, h.wire.raw.abort)
 	defer guard.Stop()
-	ch, err := h.wire.conn.Channel()
+	ch, err := h.wire.conn.Channel() // of its own: a queue that is not there would end the consumer's
 	if err != nil {
-		return 0, fmt.Errorf("rabbitmq: depth of %s: %w: %w", c.queue, sluice.ErrUnavailable, err)
+		return s, fmt.Errorf("rabbitmq: backlog of %s: %w: %w", c.queue, sluice.ErrUnavailable, err)
 	}
 	q, err := ch.QueueDeclarePassive(c.queue, true, false, false, false, nil)
 	if err != nil {
-		return 0, fmt.Errorf("rabbitmq: depth of %s: %w: %w", c.queue, sluice.ErrUnavailable, err)
+		return s, fmt.Errorf("rabbitmq: backlog of %s: %w: %w", c.queue, sluice.ErrUnavailable, err)
 	}
 	_ = ch.Close() // nothing rests on it
-	return q.Messages, nil
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	s.Entries = int64(q.Messages + len(h.s.held))
+	s.Claims = s.Entries
+	for _, at := range h.s.held {
+		if s.Oldest == 0 || at < s.Oldest {
+			s.Oldest = at
+		}
+	}
+	return s, nil
 }
 
 // Ready says whether there is a connection: ErrUnavailable with the cause where not.

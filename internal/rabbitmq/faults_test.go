@@ -235,10 +235,9 @@ func TestAnAlarmOfTheBroker(t *testing.T) {
 	ack(t, c, receive(t, c, 10))
 	v.Ctl("set_vm_memory_high_watermark", "0.6")
 	again(t, p, claims(10, 20))
-	close(states)
 	var told []rabbitmq.LinkState
-	for s := range states {
-		told = append(told, s)
+	for len(states) > 0 {
+		told = append(told, <-states)
 	}
 	if len(told) < 3 || told[0] != rabbitmq.LinkUp || told[1] != rabbitmq.LinkBlocked || told[len(told)-1] != rabbitmq.LinkUp {
 		t.Errorf("told of %v", told)
