@@ -25,7 +25,7 @@ const (
 	wantQuorum     = 3                       // members of a quorum queue
 	needBuffer     = 128 << 20               // bytes of the database's buffer pool
 	diskFactor     = 3                       // of the broker's limit, that should be free
-	brokerSecond   = 1500 * time.Millisecond // what a clock told in whole seconds may be off
+	brokerRounds   = 1500 * time.Millisecond // what a clock told in whole seconds may be off
 )
 
 // checkStores asks Redis, the database and the broker how they are set up. What they say of their clocks is compared.
@@ -228,7 +228,7 @@ func checkRabbit(ctx context.Context, cfg *config.Loaded) ([]finding, []clockOf)
 				"rabbitmq-queues grow NODE all --queue-pattern "+q.Name)
 		}
 	}
-	return f.all, []clockOf{{name: "rabbitmq", skew: is.Skew, about: brokerSecond}}
+	return f.all, []clockOf{{name: "rabbitmq", skew: is.Skew, about: brokerRounds}}
 }
 
 // checkClocks compares all clocks with each other: windows open by Redis' clock, leaders and heartbeats go by the

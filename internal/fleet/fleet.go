@@ -198,8 +198,8 @@ func (f *Fleet) beat(ctx context.Context) error {
 	})
 }
 
-// within gives up waiting for a write after so long: a ledger's transaction that is under way heeds no context, and ends
-// by itself. ErrUncertain: it was not waited for.
+// within gives up waiting for a write after so long: a ledger's transaction that is under way heeds no context, and
+// ends by itself. ErrUncertain: it was not waited for.
 func within(ctx context.Context, d time.Duration, write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, d)
 	done := make(chan error, 1)

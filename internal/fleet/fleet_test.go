@@ -27,7 +27,6 @@ type store struct {
 	acts     []string // what the audit log has
 	pending  map[string]sluice.PendingSwitch
 	leader   string
-	heard    []chan struct{}
 }
 
 func newStore() *store {

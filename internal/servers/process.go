@@ -64,7 +64,7 @@ func (p *process) start() error {
 	if err != nil {
 		return err
 	}
-	defer out.Close()
+	defer func() { _ = out.Close() }()
 	cmd := p.build()
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = out, out, attributes()
 	if err := cmd.Start(); err != nil {

@@ -182,8 +182,8 @@ func TestNodesNeedTheSameSecrets(t *testing.T) {
 	}
 }
 
-// TestSwitchesWhileAStoreIsAway: one store after the other is killed, and frozen, under three nodes; a switch is in force
-// on all of them within 3 s each time, and in the end the audit log has every act once.
+// TestSwitchesWhileAStoreIsAway: one store after the other is killed, and frozen, under three nodes; a switch is in
+// force on all of them within 3 s each time, and in the end the audit log has every act once.
 func TestSwitchesWhileAStoreIsAway(t *testing.T) {
 	redis, maria := servers.Redis(t), servers.OwnMariaDB(t, "")
 	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL)
