@@ -53,7 +53,8 @@ func (p *parts) openAdmission(ctx context.Context, s *server) error {
 		p.openMemory(s)
 		return nil
 	case "ledger":
-		return p.openDirect(s)
+		p.openDirect(s)
+		return nil
 	case "redis", "rediss":
 		return p.openRedis(ctx, s)
 	default:

@@ -1,15 +1,62 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"time"
 
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/direct"
 	"github.com/sluice-sale/sluice/internal/redis"
+	"github.com/sluice-sale/sluice/internal/settle"
 )
 
-// openDirect takes stock in the ledger itself.
-func (p *parts) openDirect(*server) error {
-	return errors.New("admission ledger is not built in")
+// openDirect takes stock in the ledger itself, which any number of nodes may share.
+func (p *parts) openDirect(s *server) {
+	p.admission = direct.New(direct.Config{
+		Log: s.log, BatchDone: func(_ int, took time.Duration) { s.metrics.Admitted(took) },
+	}, p.ledger, p.ledger)
+	p.verifier = p.ledger
+	p.claims = settle.NewResults(settle.ResultsConfig{Log: s.log}, p.ledger, nil)
 }
 
-// openDegraded is where claims go while Redis is away; nil where the policy is to refuse them.
-func (p *parts) openDegraded(*server) redis.Direct { return nil }
+// openSpare makes where claims go while Redis is away; nil where the policy is to refuse them.
+func (p *parts) openSpare(s *server) *direct.Admission {
+	if redis.Policy(s.cfg.Degraded.Policy) != redis.PolicyLedger {
+		return nil
+	}
+	return direct.New(direct.Config{Log: s.log, Spare: true}, p.ledger, p.ledger)
+}
+
+// withSpare is admission in Redis that keeps a spare one, in the ledger, up to date.
+type withSpare struct {
+	remoteAdmission
+	spare *direct.Admission
+}
+
+// Put takes a campaign over in both.
+func (w withSpare) Put(ctx context.Context, c sluice.Campaign) error {
+	return errors.Join(w.remoteAdmission.Put(ctx, c), w.spare.Put(ctx, c))
+}
+
+// Arm takes all campaigns over in both.
+func (w withSpare) Arm(
+	ctx context.Context, all []sluice.Campaign, progress func(campaign string, rows, of int64),
+) error {
+	return errors.Join(w.remoteAdmission.Arm(ctx, all, progress), w.spare.Arm(ctx, all, nil))
+}
+
+// Apply tells both what was committed.
+func (w withSpare) Apply(ops []sluice.PermitOp) {
+	w.remoteAdmission.Apply(ops)
+	w.spare.Apply(ops)
+}
+
+// Retire has the spare forget what ended long ago.
+func (w withSpare) Retire() int { return w.spare.Retire() }
+
+// Close closes both, first the one that hands claims to the other.
+func (w withSpare) Close() {
+	w.remoteAdmission.Close()
+	w.spare.Close()
+}

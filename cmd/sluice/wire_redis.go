@@ -70,12 +70,21 @@ func (p *parts) openRedis(ctx context.Context, s *server) (err error) {
 	if r.queue, err = p.openQueue(ctx, s); err != nil {
 		return err
 	}
-	r.admission = redis.NewAdmission(p.admissionConfig(s), redis.AdmissionDeps{
+	deps := redis.AdmissionDeps{
 		Gates: r.gates, Client: r.client, Ledger: p.ledger, Adjustments: p.ledger, Fleet: p.ledger,
-		Direct: p.openDegraded(s), Outcomes: r.results, Publisher: r.queue.confirming(),
-	})
+		Outcomes: r.results, Publisher: r.queue.confirming(),
+	}
+	spare := p.openSpare(s)
+	if spare != nil {
+		deps.Direct = spare
+	}
+	r.admission = redis.NewAdmission(p.admissionConfig(s), deps)
 	find.in.Store(r.admission)
-	p.admission = remoteAdmission{r.admission, r.rearmer}
+	if remote := (remoteAdmission{r.admission, r.rearmer}); spare != nil {
+		p.admission = withSpare{remote, spare}
+	} else {
+		p.admission = remote
+	}
 	r.queue.listen(p, s)
 	return nil
 }
