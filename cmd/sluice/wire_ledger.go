@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/direct"
 	"github.com/sluice-sale/sluice/internal/redis"
 	"github.com/sluice-sale/sluice/internal/settle"
+	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
 // openDirect takes stock in the ledger itself, which any number of nodes may share.
@@ -16,8 +17,19 @@ func (p *parts) openDirect(s *server) {
 	p.admission = direct.New(direct.Config{
 		Log: s.log, BatchDone: func(_ int, took time.Duration) { s.metrics.Admitted(took) },
 	}, p.ledger, p.ledger)
-	p.verifier = p.ledger
+	p.verifier = rowsAlone{p.ledger}
 	p.claims = settle.NewResults(settle.ResultsConfig{Log: s.log}, p.ledger, nil)
+}
+
+// rowsAlone recomputes campaigns from rows where the ledger itself takes the stock: what admission knows of it is a copy
+// that may be a moment old, and would look like drift in the middle of a sale.
+type rowsAlone struct{ ledger *sqldb.DB }
+
+// Verify recomputes a campaign; what is available is what the rows leave.
+func (r rowsAlone) Verify(
+	ctx context.Context, campaign string, _ func() sluice.Permit,
+) (sluice.Verification, error) {
+	return r.ledger.Verify(ctx, campaign, nil)
 }
 
 // openSpare makes where claims go while Redis is away; nil where the policy is to refuse them.
