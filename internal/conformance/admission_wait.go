@@ -10,8 +10,9 @@ import (
 
 // Of a backend that answers at once every look here is the only one: nothing is softer for it.
 
-// decide has a claim decided for good. Of a backend that queues, a claim that is BUSY is made again, as its client would,
-// and one that is QUEUED too, until it has its outcome; Replayed is then that of the first answer that was not BUSY.
+// decide has a claim decided for good. Of a backend that queues, a claim that is BUSY is made again, as its client
+// would, and one that is QUEUED too, until it has its outcome; Replayed is then that of the first answer that was not
+// BUSY.
 func (a *admissionTest) decide(claim sluice.Claim) sluice.Decision {
 	is := a.Admission().Admit(context.Background(), claim)
 	first := is

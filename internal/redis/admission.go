@@ -52,15 +52,15 @@ type AdmissionConfig struct {
 	DirectRate                    float64       // claims a second to the ledger while degraded; default 500
 	KeepEnded                     time.Duration // how long holders of a campaign that ended are kept; default 72 h
 
-	// Doubt is told that the gates of a campaign's epoch may have forgotten something, or are not there: they have to be
-	// armed anew. It is called again until that has happened, and must not block.
+	// Doubt is told that the gates of a campaign's epoch may have forgotten something, or are not there: they have to
+	// be armed anew. It is called again until that has happened, and must not block.
 	Doubt func(campaign string, epoch int64, why string)
 	// BatchDone is told how many claims a script call had and how long it took.
 	BatchDone func(claims int, took time.Duration)
 }
 
-// AdmissionDeps are the parts that an Admission stands on. Gates, Servers, Ledger and Adjustments are required; Fleet and
-// Direct for PolicyLedger, Publisher for AckBroker. Without Outcomes the ledger is asked again and again.
+// AdmissionDeps are the parts that an Admission stands on. Gates, Servers, Ledger and Adjustments are required; Fleet
+// and Direct for PolicyLedger, Publisher for AckBroker. Without Outcomes the ledger is asked again and again.
 type AdmissionDeps struct {
 	Gates       *Gates
 	Client      *Client
@@ -72,8 +72,8 @@ type AdmissionDeps struct {
 	Publisher   Publisher
 }
 
-// Admission decides claims by the gates in Redis. It is safe for concurrent use. Put gives it campaigns; their gates are
-// armed elsewhere (internal/upkeep).
+// Admission decides claims by the gates in Redis. It is safe for concurrent use. Put gives it campaigns; their gates
+// are armed elsewhere (internal/upkeep).
 type Admission struct {
 	cfg    AdmissionConfig
 	gates  asking
@@ -115,6 +115,7 @@ type campaign struct {
 	offsets []offset      // by shard: how far they are fetched; owned by the reader
 	fetched atomic.Bool   // all of them were, once
 
+	retired    atomic.Bool // ended long ago: the ledger alone answers for it
 	refreshing atomic.Bool
 	blind      atomic.Bool  // the last look at the gates found not all of them
 	doubted    atomic.Int64 // the epoch that is not believed any more; nobody is admitted in it
@@ -237,10 +238,10 @@ func (a *Admission) Waiting() (n int) {
 	return n
 }
 
-// Admit decides a claim. It blocks for a script call, bounded by MaxWait, not by ctx: after that the answer is UNAVAILABLE
-// with the claim's id, and the claim may still come to be. Where the answer has to wait for the ledger (AckLedger, grants)
-// it waits for LedgerWait more. It may be repeated with the same claim id. Grants pass the window and the pause of their
-// campaign, not its end, nor a freeze.
+// Admit decides a claim. It blocks for a script call, bounded by MaxWait, not by ctx: after that the answer is
+// UNAVAILABLE with the claim's id, and the claim may still come to be. Where the answer has to wait for the ledger
+// (AckLedger, grants) it waits for LedgerWait more. It may be repeated with the same claim id. Grants pass the window
+// and the pause of their campaign, not its end, nor a freeze.
 func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decision {
 	c := a.find(claim.Campaign)
 	if c == nil {

@@ -94,11 +94,15 @@ func admitCrowd(b *testing.B, flights int) {
 	var ourCPU, theirCPU time.Duration
 	for b.Loop() {
 		server.Do("SET", "{plain}stock", "1000000000")
-		round := fmt.Sprint(b.Elapsed())
+		claims, users := make([]sluice.Claim, perRound), make([]string, perRound)
+		for i := range claims {
+			users[i] = fmt.Sprint(rounds, "-", i)
+			claims[i] = claimOf("crowd", users[i], "r", 1)
+		}
 		spent := cpu(server)
 		theirs += crowd(perRound, func(i int) {
 			n, err := script.Exec(b.Context(), plain, []string{"{plain}stock", "{plain}users"},
-				[]string{fmt.Sprint(round, "-", i), "1"}).AsInt64()
+				[]string{users[i-1], "1"}).AsInt64()
 			if n != 1 || err != nil {
 				b.Error(n, err)
 			}
@@ -106,9 +110,7 @@ func admitCrowd(b *testing.B, flights int) {
 		theirCPU += cpu(server) - spent
 		spent = cpu(server)
 		ours += crowd(perRound, func(i int) {
-			user := fmt.Sprint(round, "-", i)
-			d := a.Admit(b.Context(), claimOf("crowd", user, "r", 1))
-			if d.Reason != sluice.ReasonQueued {
+			if d := a.Admit(b.Context(), claims[i-1]); d.Reason != sluice.ReasonQueued {
 				b.Error(d.Reason)
 			}
 		})

@@ -63,8 +63,8 @@ func (a *Admission) lookUp(ids []sluice.ClaimID, rs []found) {
 	}
 }
 
-// settled answers a claim that has left the outbox: by its row. While the ledger cannot be asked, a live claim is answered
-// QUEUED again, which stays true as a promise.
+// settled answers a claim that has left the outbox: by its row. While the ledger cannot be asked, a live claim is
+// answered QUEUED again, which stays true as a promise.
 func (a *Admission) settled(c *campaign, id sluice.ClaimID, quantity int, live bool) sluice.Decision {
 	f, ok := a.records.do(id)
 	switch {
@@ -77,14 +77,15 @@ func (a *Admission) settled(c *campaign, id sluice.ClaimID, quantity int, live b
 	return unknown(c, id, quantity)
 }
 
-// Replay gives the recorded answer of a claim of a user who holds one, whatever window, stock, marker and limit say now.
-// For a user who holds none it answers false, without I/O and without allocating. Who holds a claim is known from the
-// gates' own lists: those of this node at once, those of others within a poll, and all of them before a marker stands.
+// Replay gives the recorded answer of a claim of a user who holds one, whatever window, stock, marker and limit say
+// now. For a user who holds none it answers false, without I/O and without allocating. Who holds a claim is known
+// from the gates' own lists: those of this node at once, those of others within a poll, and all of them before a
+// marker stands.
 func (a *Admission) Replay(
 	ctx context.Context, id string, claim sluice.ClaimID, quantity int,
 ) (sluice.Decision, bool) {
 	c := a.find(id)
-	if c == nil || !c.holders.has(claim.User()) {
+	if c == nil || !c.holders.has(claim.User()) && !c.retired.Load() {
 		return sluice.Decision{}, false
 	}
 	if own, ok := a.promised.find(claim); ok {

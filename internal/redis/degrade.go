@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// againAfter is how long a node that could not reach gates which others have armed meanwhile lets them be: it is cut off,
-// and the sale goes on without it.
+// againAfter is how long a node that could not reach gates which others have armed meanwhile lets them be: it is cut
+// off, and the sale goes on without it.
 const againAfter = time.Minute
 
 // degrading is a campaign's way to the ledger, step by step; one step at a time.
@@ -20,9 +20,9 @@ type degrading struct {
 	notBefore time.Duration // owned by the step
 }
 
-// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so: open an epoch that
-// is never armed, so that no gate anywhere admits; settle what this node promised; wait until all live nodes have; then
-// admit in the ledger. It does not block.
+// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so: open an epoch
+// that is never armed, so that no gate anywhere admits; settle what this node promised; wait until all live nodes
+// have; then admit in the ledger. It does not block.
 func (a *Admission) degraded(c *campaign) {
 	if a.cfg.Policy != PolicyLedger || a.deps.Fleet == nil || a.deps.Direct == nil {
 		return

@@ -31,7 +31,6 @@ func (a *Admission) Put(ctx context.Context, set sluice.Campaign) error {
 		a.update(c, set)
 	}
 	if active(&set, sluice.MillisOf(a.cfg.Now())) || fresh {
-		a.promised.raise(set.ID, 0)
 		call, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
 		_ = a.refresh(call, c) // the watch goes on trying
@@ -116,6 +115,25 @@ func (a *Admission) SetEpoch(id string, epoch int64) {
 	c.mu.Unlock()
 	a.promised.raise(id, epoch)
 	a.flush(c)
+}
+
+// Retire lets go of who holds claims of campaigns that ended long ago, and says of how many campaigns. Replays of their
+// claims are looked up in the ledger from then on. It is cheap; call it now and then.
+func (a *Admission) Retire() (n int) {
+	now := sluice.MillisOf(a.cfg.Now())
+	for _, c := range *a.byID.Load() {
+		set := c.set.Load()
+		end := set.EndsAt
+		if set.Control == sluice.ControlEnded {
+			end = min(end, set.UpdatedAt)
+		}
+		over := now > end.Add(a.cfg.KeepEnded)
+		if c.retired.CompareAndSwap(!over, over); over && c.holders.table.Load() != nil {
+			c.holders.clear()
+			n++
+		}
+	}
+	return n
 }
 
 // Flushed gives, by campaign, the epoch before which this node holds no promise any more: for its heartbeat.
@@ -217,7 +235,7 @@ func (a *Admission) remind() {
 		case <-tick.C:
 		}
 		for {
-			ids := a.promised.overdue(a.mono(), maxAsk)
+			ids := a.promised.overdue(a.mono())
 			if len(ids) == 0 {
 				break
 			}
@@ -232,9 +250,6 @@ func (a *Admission) remind() {
 				done = append(done, id)
 			}
 			a.promised.drop(done)
-			if len(ids) < maxAsk {
-				break
-			}
 		}
 	}
 }

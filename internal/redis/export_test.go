@@ -66,5 +66,22 @@ func (a *Admission) Breakers(id string) (n int) {
 	return n
 }
 
+// Promises are a list of promised claims.
+type Promises = promised
+
+// NewPromises makes one.
+func NewPromises(max int) *Promises { return newPromised(max) }
+
+// Keep, Drop, Holds, Size and Overdue are the list's.
+func (p *promised) Keep(claims []sluice.Claim, at time.Duration) []bool {
+	kept := make([]bool, len(claims))
+	p.keep(claims, at, kept)
+	return kept
+}
+func (p *promised) Drop(ids ...sluice.ClaimID)                { p.drop(ids) }
+func (p *promised) Holds(id sluice.ClaimID) bool              { _, ok := p.find(id); return ok }
+func (p *promised) Size() int                                 { return p.size() }
+func (p *promised) Overdue(at time.Duration) []sluice.ClaimID { return p.overdue(at) }
+
 // PromisedCount says how many claims have no outcome yet.
 func (a *Admission) PromisedCount() int { return a.promised.size() }

@@ -346,3 +346,27 @@ func TestACallWhoseReplyIsLostIsSentAgain(t *testing.T) {
 		})
 	}
 }
+
+func TestARetiredCampaignIsAnsweredFromTheLedger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5)
+		a := over(t, f, nil)
+		defer a.Close()
+		claim := claimOf("c", "u", "r", 1)
+		a.Admit(t.Context(), claim)
+		a.Settled([]sluice.ClaimID{claim.ID})
+		if n := a.Retire(); n != 0 {
+			t.Fatalf("%d campaigns retired during their sale", n)
+		}
+		f.mu.Lock()
+		clear(f.live)
+		f.mu.Unlock()
+		<-time.After(80 * time.Hour)
+		if n := a.Retire(); n != 1 || a.Retire() != 0 {
+			t.Errorf("%d campaigns retired", n)
+		}
+		if d := a.Admit(t.Context(), claim); d.Reason != sluice.ReasonConfirmed || !d.Replayed {
+			t.Errorf("a replay: %+v", d)
+		}
+	})
+}

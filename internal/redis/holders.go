@@ -8,9 +8,10 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// holders are the users that have a claim on a campaign, by the first 8 bytes of their keys. It answers "maybe" and "no"
-// without a lock, an allocation or I/O: of 5 million others one user in 3 · 10¹² is taken for a holder, and that costs a
-// look at the gate. Users are only added; an epoch that forgets some makes a look-up more, never a wrong answer.
+// holders are the users that have a claim on a campaign, by the first 8 bytes of their keys. It answers "maybe" and
+// "no" without a lock, an allocation or I/O: of 5 million others one user in 3 · 10¹² is taken for a holder, and that
+// costs a look at the gate. Users are only added; an epoch that forgets some makes a look-up more, never a wrong
+// answer.
 type holders struct {
 	table atomic.Pointer[[]atomic.Uint64] // open addressing, a power of two; 0 is a free place
 
@@ -62,6 +63,14 @@ func (h *holders) addClaims(claims []sluice.Claim) {
 			h.n++
 		}
 	}
+}
+
+// clear forgets everybody.
+func (h *holders) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.table.Store(nil)
+	h.n = 0
 }
 
 // room sees to it that a third of the places stays free. Callers hold the lock.

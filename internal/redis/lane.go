@@ -48,8 +48,8 @@ type answer struct {
 // resend is the pause before a call is sent again; it doubles.
 const resend = 10 * time.Millisecond
 
-// call has the script decide claims. A call whose fate is not known is sent again: the script knows by the claim ids what
-// it has done. No lock is held.
+// call has the script decide claims. A call whose fate is not known is sent again: the script knows by the claim ids
+// what it has done. No lock is held.
 func (l *lane) call(claims []sluice.Claim, rs []answer) {
 	a := l.c.a
 	if !l.breaker.allow() {

@@ -83,11 +83,13 @@ func (l atOnceInLedger) Admit(ctx context.Context, claim sluice.Claim) sluice.De
 	if err != nil {
 		return sluice.Decision{Reason: sluice.ReasonUnavailable, HasID: true, ID: claim.ID}
 	}
-	return sluice.Decision{Reason: out[0].Reason, State: out[0].State, HasID: true, ID: claim.ID, Quantity: claim.Quantity}
+	return sluice.Decision{
+		Reason: out[0].Reason, State: out[0].State, HasID: true, ID: claim.ID, Quantity: claim.Quantity,
+	}
 }
 
-// TestDegradedAdmission takes Redis away from two nodes that may sell by the ledger alone, with claims that are promised
-// and not settled. No unit of theirs is sold to somebody else, neither before Redis is back nor after.
+// TestDegradedAdmission takes Redis away from two nodes that may sell by the ledger alone, with claims that are
+// promised and not settled. No unit of theirs is sold to somebody else, neither before Redis is back nor after.
 func TestDegradedAdmission(t *testing.T) {
 	server := servers.Redis(t)
 	s := newSite(t, server.URL(), 1)
@@ -114,8 +116,9 @@ func TestDegradedAdmission(t *testing.T) {
 	}
 	server.Kill9()
 	for i, u := range []string{"u4", "u5", "u6"} {
-		if answers[u] = insist(nodes[i%2], claimOf("c", u, "r", 1), 15*time.Second); answers[u].Reason != sluice.ReasonConfirmed {
-			t.Fatalf("%s while Redis is away: %v", u, answers[u].Reason)
+		d := insist(nodes[i%2], claimOf("c", u, "r", 1), 15*time.Second)
+		if answers[u] = d; d.Reason != sluice.ReasonConfirmed {
+			t.Fatalf("%s while Redis is away: %v", u, d.Reason)
 		}
 	}
 	if !a.Degraded("c") {

@@ -15,9 +15,9 @@ const (
 	maxPieces  = 1 << 14                // pieces of one list that are read in one go
 )
 
-// SoldOut says that the node refuses newcomers on its own. It reads one atomic, and the clock where the marker stands; it
-// allocates nothing. The marker stands only under leases of every shard, so that nobody is admitted anywhere meanwhile,
-// and only once every holder is known here.
+// SoldOut says that the node refuses newcomers on its own. It reads one atomic, and the clock where the marker
+// stands; it allocates nothing. The marker stands only under leases of every shard, so that nobody is admitted
+// anywhere meanwhile, and only once every holder is known here.
 func (a *Admission) SoldOut(id string) bool {
 	c := a.find(id)
 	return c != nil && c.soldOut()

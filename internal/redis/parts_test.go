@@ -1,7 +1,9 @@
 package redis_test
 
 import (
+	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -129,6 +131,50 @@ func TestHoldersAreReadWhileTheyGrow(t *testing.T) {
 		if !h.Has(key(i)) || h.Has(key(n+i)) {
 			t.Fatalf("user %d: %v, a stranger: %v", i, h.Has(key(i)), h.Has(key(n+i)))
 		}
+	}
+}
+
+// TestPromisesAreASet compares the list with a map, by random keeps and drops of ids that crowd the same places.
+func TestPromisesAreASet(t *testing.T) {
+	p := redis.NewPromises(1 << 20)
+	want := map[sluice.ClaimID]bool{}
+	random := rand.New(rand.NewPCG(1, 2))
+	id := func(n int) (id sluice.ClaimID) {
+		binary.LittleEndian.PutUint64(id[10:], uint64(n%97)*31|uint64(n%5)<<20)
+		binary.LittleEndian.PutUint32(id[:], uint32(n))
+		return id
+	}
+	for step := range 30_000 {
+		if random.IntN(3) > 0 {
+			claims := make([]sluice.Claim, 1+random.IntN(3))
+			for i := range claims {
+				claims[i].ID = id(random.IntN(3000))
+				want[claims[i].ID] = true
+			}
+			p.Keep(claims, 0)
+		} else {
+			gone := id(random.IntN(3000))
+			delete(want, gone)
+			p.Drop(gone)
+		}
+		probe := id(random.IntN(3000))
+		if p.Holds(probe) != want[probe] || p.Size() != len(want) {
+			t.Fatalf("step %d: holds %v, want %v; %d of %d", step, p.Holds(probe), want[probe], p.Size(), len(want))
+		}
+	}
+	for n := range 3000 {
+		if p.Holds(id(n)) != want[id(n)] {
+			t.Fatalf("%d at the end: %v", n, p.Holds(id(n)))
+		}
+	}
+	seen := map[sluice.ClaimID]bool{}
+	for ids := p.Overdue(time.Hour); len(ids) > 0; ids = p.Overdue(time.Hour) {
+		for _, id := range ids {
+			seen[id] = true
+		}
+	}
+	if len(seen) != len(want) {
+		t.Errorf("%d of %d are looked up", len(seen), len(want))
 	}
 }
 

@@ -16,8 +16,8 @@ const (
 	maxDone   = 1000
 )
 
-// Permit says what is available and queued, and since when the campaign is sold out (zero while it is not), as the gates
-// said at the last look: see Age. ok is false until they were seen once.
+// Permit says what is available and queued, and since when the campaign is sold out (zero while it is not), as the
+// gates said at the last look: see Age. ok is false until they were seen once.
 func (a *Admission) Permit(id string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool) {
 	c := a.find(id)
 	if c == nil {
@@ -53,8 +53,8 @@ type opQueue struct {
 	ops []sluice.PermitOp
 }
 
-// Apply hands what committed transactions mean for the gates to them. It never blocks and promises nothing: whatever does
-// not arrive stays in the ledger.
+// Apply hands what committed transactions mean for the gates to them. It never blocks and promises nothing: whatever
+// does not arrive stays in the ledger.
 func (a *Admission) Apply(ops []sluice.PermitOp) {
 	q := &a.ops
 	q.mu.Lock()

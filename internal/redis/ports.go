@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// asking is what admission asks of the gates while it sells; *Gates does it. ErrUnavailable: nothing was done. Any other
-// error: it is not known; every call may be made again.
+// asking is what admission asks of the gates while it sells; *Gates does it. ErrUnavailable: nothing was done. Any
+// other error: it is not known; every call may be made again.
 type asking interface {
 	Admit(ctx context.Context, call AdmitCall) (AdmitReply, error)
 	Pull(ctx context.Context, c *sluice.Campaign, to int, want int64) (int64, error)
@@ -50,8 +50,8 @@ type Adjustments interface {
 	RecordAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
 	// BeginAdjustment writes a decrease down as pending, with its revision and epoch. Idempotent by change id.
 	BeginAdjustment(ctx context.Context, a sluice.Adjustment, by sluice.Actor) (sluice.Adjustment, error)
-	// FinishAdjustment carries out a pending decrease of which the gates gave -done.Applied units in the epoch done.Epoch.
-	// It comes back pending, with the present epoch, where the campaign's epoch has moved since.
+	// FinishAdjustment carries out a pending decrease of which the gates gave -done.Applied units in the epoch
+	// done.Epoch. It comes back pending, with the present epoch, where the campaign's epoch has moved since.
 	FinishAdjustment(ctx context.Context, done sluice.Adjustment) (sluice.Adjustment, error)
 }
 

@@ -1,7 +1,9 @@
 package redis
 
 import (
+	"encoding/binary"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -12,58 +14,118 @@ const (
 	DefaultMaxPromised = 1 << 20         // claims without an outcome; a node that has more answers BUSY
 	askAfter           = 2 * time.Second // a claim whose outcome nobody told by then is looked up
 	maxAsk             = 1000            // claims of one look-up, and of one transaction that settles them
+	maxLooked          = 500             // claims of one call that are looked up together
 	maxOffers          = 3               // a claim that the ledger refuses so often is left to the dead letters
 )
 
 // promised are the claims that this node has answered QUEUED and has not seen the outcome of. If the gate forgets one,
 // this list is what remembers it.
 type promised struct {
-	max int
+	max   int
+	count atomic.Int64 // len of the table, read without the lock
 
 	mu    sync.Mutex
-	by    map[sluice.ClaimID]promise
-	order []queued         // by the time of the next look; ids that are no longer in by are passed over
-	floor map[string]int64 // by campaign: claims of older epochs are not promised any more
+	table []promise              // open addressing, a power of two
+	tries map[sluice.ClaimID]int // how often the ledger refused the row itself; few
+	order []looked               // by the time of the next look
+	floor map[string]int64       // by campaign: claims of older epochs are not promised any more
 }
 
-// promise points to its claim among those of its call, so that the table, which holds hundreds of thousands, stays small.
+// promise points to its claim among those of its call: the table holds hundreds of thousands, and is one piece of
+// memory.
 type promise struct {
-	claim  *sluice.Claim // not changed any more
-	offers int           // how often the ledger refused the row itself
+	print uint64
+	claim *sluice.Claim // not changed any more; nil in a free place
 }
 
-type queued struct {
-	id sluice.ClaimID
-	at time.Duration
+// looked are the claims of one call and when their outcomes were last looked up.
+type looked struct {
+	claims []sluice.Claim
+	at     time.Duration
 }
+
+const minPromised = 1 << 10
 
 func newPromised(max int) *promised {
-	return &promised{max: max, by: map[sluice.ClaimID]promise{}, floor: map[string]int64{}}
+	return &promised{
+		max: max, table: make([]promise, minPromised), tries: map[sluice.ClaimID]int{}, floor: map[string]int64{},
+	}
 }
 
-// keep takes claims over before anybody hears QUEUED, and says whether each was: one whose epoch is over is not, since
-// this node may have said already that it holds none of them. Its answer has to come from the ledger. The slice of claims
-// is kept.
+// printOf gives the bits of an id that choose its place: they are cut from SHA-256, or random.
+func printOf(id *sluice.ClaimID) uint64 { return binary.LittleEndian.Uint64(id[10:18]) }
+
+// place gives where a claim is in the table, or the free place where it would be. Callers hold the lock.
+func (p *promised) place(id *sluice.ClaimID) int {
+	mask := uint64(len(p.table) - 1)
+	print := printOf(id)
+	for i := print & mask; ; i = (i + 1) & mask {
+		x := &p.table[i]
+		if x.claim == nil || x.print == print && x.claim.ID == *id {
+			return int(i)
+		}
+	}
+}
+
+// add puts a claim into the table; false where it is there. Callers hold the lock.
+func (p *promised) add(c *sluice.Claim) bool {
+	if n := int(p.count.Load()); n >= len(p.table)/3*2 {
+		old := p.table
+		p.table = make([]promise, 2*len(old))
+		for i := range old {
+			if old[i].claim != nil {
+				p.table[p.place(&old[i].claim.ID)] = old[i]
+			}
+		}
+	}
+	i := p.place(&c.ID)
+	if p.table[i].claim != nil {
+		return false
+	}
+	p.table[i] = promise{printOf(&c.ID), c}
+	p.count.Add(1)
+	return true
+}
+
+// remove takes a claim out of the table and closes the gap, so that those behind it are found. Callers hold the lock.
+func (p *promised) remove(id *sluice.ClaimID) {
+	gap := p.place(id)
+	if p.table[gap].claim == nil {
+		return
+	}
+	p.count.Add(-1)
+	mask := len(p.table) - 1
+	for i := (gap + 1) & mask; p.table[i].claim != nil; i = (i + 1) & mask {
+		home := int(p.table[i].print) & mask
+		if (i-home)&mask >= (i-gap)&mask { // it may stand in the gap without standing before its home
+			p.table[gap], gap = p.table[i], i
+		}
+	}
+	p.table[gap] = promise{}
+}
+
+// keep takes claims over before anybody hears QUEUED, and says whether each was: one whose epoch is over is not,
+// since this node may have said already that it holds none of them. Its answer has to come from the ledger. The slice
+// of claims is kept.
 func (p *promised) keep(claims []sluice.Claim, now time.Duration, kept []bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	fresh := false
 	for i := range claims {
-		c := &claims[i]
-		if kept[i] = c.Epoch >= p.floor[c.Campaign]; !kept[i] {
-			continue
+		if kept[i] = claims[i].Epoch >= p.floor[claims[i].Campaign]; kept[i] && p.add(&claims[i]) {
+			fresh = true
 		}
-		if _, there := p.by[c.ID]; !there {
-			p.by[c.ID] = promise{claim: c}
-			p.order = append(p.order, queued{c.ID, now})
-		}
+	}
+	for at := 0; fresh && at < len(claims); at += maxLooked {
+		p.order = append(p.order, looked{claims[at:min(at+maxLooked, len(claims))], now})
 	}
 }
 
 func (p *promised) find(id sluice.ClaimID) (sluice.Claim, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	x, ok := p.by[id]
-	if !ok {
+	x := p.table[p.place(&id)]
+	if x.claim == nil {
 		return sluice.Claim{}, false
 	}
 	return *x.claim, true
@@ -73,26 +135,22 @@ func (p *promised) find(id sluice.ClaimID) (sluice.Claim, bool) {
 func (p *promised) drop(ids []sluice.ClaimID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, id := range ids {
-		delete(p.by, id)
+	for i := range ids {
+		p.remove(&ids[i])
+		delete(p.tries, ids[i])
 	}
-	if len(p.by) == 0 {
+	if p.count.Load() == 0 {
 		p.order = nil
+		if len(p.table) > minPromised { // a sale is over
+			p.table = make([]promise, minPromised)
+		}
 	}
 }
 
 // full says whether there is no room for more.
-func (p *promised) full() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.by) >= p.max
-}
+func (p *promised) full() bool { return int(p.count.Load()) >= p.max }
 
-func (p *promised) size() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(p.by)
-}
+func (p *promised) size() int { return int(p.count.Load()) }
 
 // raise ends all epochs of a campaign before this one.
 func (p *promised) raise(campaign string, epoch int64) {
@@ -105,9 +163,12 @@ func (p *promised) raise(campaign string, epoch int64) {
 func (p *promised) before(campaign string, epoch int64, most int) (all []sluice.Claim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, x := range p.by {
-		if x.claim.Campaign == campaign && x.claim.Epoch < epoch && x.offers < maxOffers && len(all) < most {
-			all = append(all, *x.claim)
+	for i := range p.table {
+		c := p.table[i].claim
+		if c != nil && c.Epoch < epoch && c.Campaign == campaign && p.tries[c.ID] < maxOffers {
+			if all = append(all, *c); len(all) == most {
+				break
+			}
 		}
 	}
 	return all
@@ -117,25 +178,26 @@ func (p *promised) before(campaign string, epoch int64, most int) (all []sluice.
 func (p *promised) refused(id sluice.ClaimID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if x, ok := p.by[id]; ok {
-		x.offers++
-		p.by[id] = x
-	}
+	p.tries[id]++
 }
 
-// overdue gives the claims that were not looked at for askAfter, at most so many; they come again after as long.
-func (p *promised) overdue(now time.Duration, most int) (ids []sluice.ClaimID) {
+// overdue gives claims that were not looked at for askAfter, some at a time; they come again after as long.
+func (p *promised) overdue(now time.Duration) (ids []sluice.ClaimID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	again := []queued(nil)
-	for len(p.order) > 0 && len(ids) < most && now-p.order[0].at >= askAfter {
-		id := p.order[0].id
+	for len(p.order) > 0 && len(ids)+maxLooked <= maxAsk && now-p.order[0].at >= askAfter {
+		next := p.order[0]
+		p.order[0] = looked{}
 		p.order = p.order[1:]
-		if _, ok := p.by[id]; ok {
-			ids = append(ids, id)
-			again = append(again, queued{id, now})
+		before := len(ids)
+		for i := range next.claims {
+			if id := &next.claims[i].ID; p.table[p.place(id)].claim != nil {
+				ids = append(ids, *id)
+			}
+		}
+		if len(ids) > before {
+			p.order = append(p.order, looked{next.claims, now})
 		}
 	}
-	p.order = append(p.order, again...)
 	return ids
 }

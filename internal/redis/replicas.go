@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Replicated returns nil once so many replicas have whatever was done at a shard before this call. ErrUnavailable: they do
-// not, or nobody could be asked.
+// Replicated returns nil once so many replicas have whatever was done at a shard before this call. ErrUnavailable:
+// they do not, or nobody could be asked.
 //
 // WAIT looks at what its own connection wrote last. A write of no meaning stands in for that: replicas take writes in
 // order, so that one which has this has all before it.

@@ -55,6 +55,9 @@ func (a *Admission) watch() {
 		for _, c := range *a.byID.Load() {
 			c.renew()
 			a.degraded(c)
+			if c.retired.Load() {
+				continue
+			}
 			if !active(c.set.Load(), now) && round%idleEvery != 0 || !c.refreshing.CompareAndSwap(false, true) {
 				continue
 			}
@@ -161,8 +164,8 @@ func backwards(before, now []sluice.ShardState) bool {
 	return false
 }
 
-// doubt has the campaign armed anew. A strong doubt stops this node's admission at once: the gate may sell again what it
-// has forgotten that it sold.
+// doubt has the campaign armed anew. A strong doubt stops this node's admission at once: the gate may sell again what
+// it has forgotten that it sold.
 func (a *Admission) doubt(c *campaign, epoch int64, why string, strong bool) {
 	c.mu.Lock()
 	if c.set.Load().Epoch != epoch {
@@ -191,8 +194,8 @@ type runs struct {
 	known  map[string]bool
 }
 
-// ask compares the servers with those that are known. Every campaign is in doubt after a change, since which of them the
-// server held is no longer known.
+// ask compares the servers with those that are known. Every campaign is in doubt after a change, since which of them
+// the server held is no longer known.
 func (r *runs) ask(a *Admission) {
 	if !r.asking.TryLock() {
 		return
