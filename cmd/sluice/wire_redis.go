@@ -39,9 +39,6 @@ func (r remoteAdmission) ReadBack(ctx context.Context, campaign string) error {
 	return r.rearmer.ReadBack(ctx, campaign)
 }
 
-// Retire has nothing to forget here: what ended is dropped by the gate cleaner.
-func (remoteAdmission) Retire() int { return 0 }
-
 // openRedis takes stock in a Redis, and everything that stands on that.
 func (p *parts) openRedis(ctx context.Context, s *server) (err error) {
 	r := &remote{nudges: &nudges{heard: make(chan struct{}, 1)}}
