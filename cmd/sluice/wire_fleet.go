@@ -43,7 +43,7 @@ func (p *parts) openMySQL(ctx context.Context, s *server) (err error) {
 	p.ledger, err = sqldb.OpenMySQL(ctx, sqldb.MySQLConfig{
 		URL: s.cfg.Ledger.Reveal(), Urgent: c.Urgent, Claims: c.Claims, Background: c.Background, Readers: c.Readers,
 		MaxWaiting: c.Waiting, Dial: c.DialTimeout, Write: c.Timeout, Read: c.Timeout, LockWait: c.LockWait, Idle: c.Idle,
-		Remote: s.cfg.Admission.IsURL(), Log: s.log, Doubt: p.doubt(s), OnBatch: p.onBatch(s),
+		Node: p.node.ID, Remote: s.cfg.Admission.IsURL(), Log: s.log, Doubt: p.doubt(s), OnBatch: p.onBatch(s),
 	})
 	return err
 }

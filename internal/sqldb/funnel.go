@@ -4,25 +4,33 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/sluice-sale/sluice"
 )
 
 // KeepBuckets writes finished buckets of a campaign. A bucket that is there is replaced: whoever writes has the
-// whole of it.
+// whole of it. Where several nodes share the ledger, each replaces what is its own, and a reader has the sum.
 func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice.Bucket) error {
 	if len(buckets) == 0 {
 		return nil
 	}
 	return db.write(ctx, laneBackground, func(t *tx) error {
 		no, err := t.noOf(campaign)
+		if err == nil && db.cfg.Node != "" { // two nodes must not read one row at once and each write its own
+			no, _, err = t.lockCampaign(campaign)
+		}
 		if err != nil {
 			return err
 		}
 		for i := range buckets {
 			counts, latency, err := encodeBucket(&buckets[i])
+			if err == nil && db.cfg.Node != "" {
+				counts, latency, err = t.besideOthers(no, &buckets[i], counts, latency)
+			}
 			if err != nil {
 				return err
 			}
@@ -36,6 +44,55 @@ func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice
 		}
 		return nil
 	})
+}
+
+// nodeMark begins the name of a node's own part of a bucket.
+const nodeMark = "@"
+
+// besideOthers puts this node's part of a bucket beside those that other nodes have written.
+func (t *tx) besideOthers(no int64, b *sluice.Bucket, counts, latency string) (string, string, error) {
+	var was, slow string
+	err := t.row(`SELECT counts, latency FROM funnel_buckets WHERE campaign_no = ? AND start_ms = ? AND width_ms = ?`,
+		[]any{no, b.Start, b.Width}, &was, &slow)
+	if err != nil && !errors.Is(err, sluice.ErrNotFound) {
+		return "", "", err
+	}
+	c, err := putPart(was, t.db.cfg.Node, counts)
+	if err != nil {
+		return "", "", err
+	}
+	l, err := putPart(slow, t.db.cfg.Node, latency)
+	return c, l, err
+}
+
+func putPart(text, node, part string) (string, error) {
+	parts := map[string]json.RawMessage{}
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &parts); err != nil {
+			return "", err
+		}
+	}
+	parts[nodeMark+node] = json.RawMessage(part)
+	out, err := json.Marshal(parts)
+	return string(out), err
+}
+
+// partsOf gives the parts of what putPart wrote, or the whole where there are none.
+func partsOf(text string) ([]string, error) {
+	parts := map[string]json.RawMessage{}
+	if text != "" {
+		if err := json.Unmarshal([]byte(text), &parts); err != nil {
+			return nil, err
+		}
+	}
+	var all []string
+	for name, part := range parts {
+		if !strings.HasPrefix(name, nodeMark) {
+			return []string{text}, nil
+		}
+		all = append(all, string(part))
+	}
+	return all, nil
 }
 
 // DropBuckets deletes up to limit buckets that began before `before`, and says how many.
@@ -120,6 +177,28 @@ func encodeBucket(b *sluice.Bucket) (counts, latency string, err error) {
 }
 
 func decodeBucket(b *sluice.Bucket, counts, latency string) error {
+	all, err := partsOf(counts)
+	if err != nil {
+		return err
+	}
+	slow, err := partsOf(latency)
+	if err != nil {
+		return err
+	}
+	for _, part := range all {
+		if err := decodePart(b, part, ""); err != nil {
+			return err
+		}
+	}
+	for _, part := range slow {
+		if err := decodePart(b, "{}", part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func decodePart(b *sluice.Bucket, counts, latency string) error {
 	byReason, byStep := map[string]int64{}, map[int]uint32{}
 	if err := json.Unmarshal([]byte(counts), &byReason); err != nil {
 		return err

@@ -51,6 +51,8 @@ type Config struct {
 	MaxTries int // tries of a claim before it becomes a dead letter; default 3
 	// LostGrace is how long after the arming of a later epoch a claim may still turn up; default 1 minute.
 	LostGrace time.Duration
+	// Node names the server that writes, where several share the ledger: what each has counted is kept apart.
+	Node string
 	// MaxPages bounds the file, in pages; a write that would pass it fails with ErrUnavailable, as on a full disk. 0: no
 	// bound.
 	MaxPages int64

@@ -41,6 +41,7 @@ type MySQLConfig struct {
 	Remote    bool          // as Config.Remote
 	MaxTries  int           // as Config.MaxTries
 	LostGrace time.Duration // as Config.LostGrace
+	Node      string        // as Config.Node
 
 	Log     *slog.Logger // default: discard
 	OnBatch func(BatchStats)
@@ -59,7 +60,7 @@ func OpenMySQL(ctx context.Context, cfg MySQLConfig) (*DB, error) {
 	db := &DB{
 		cfg: Config{
 			Log: cfg.Log, Readers: cfg.Readers, MaxWaiting: cfg.MaxWaiting, OnBatch: cfg.OnBatch, Now: cfg.Now,
-			Doubt: cfg.Doubt, Around: cfg.Around, Remote: cfg.Remote, MaxTries: cfg.MaxTries, LostGrace: cfg.LostGrace,
+			Doubt: cfg.Doubt, Around: cfg.Around, Remote: cfg.Remote, MaxTries: cfg.MaxTries, LostGrace: cfg.LostGrace, Node: cfg.Node,
 		},
 		log: cfg.Log, dialect: dialectMySQL, counting: make(chan struct{}, 1),
 	}
