@@ -29,16 +29,20 @@ func TestAFailoverInTheMiddleOfACrowd(t *testing.T) {
 			url, kill := tc.open(t)
 			s := newSite(t, url, tc.shards)
 			n := s.open(t, "n1", hasty)
-			n.create(t, goods("c", 60, 1))
+			n.create(t, goods("c", 150, 1))
 			epoch, _ := n.Campaign("c")
 			var killed sync.WaitGroup
 			killed.Go(func() { <-time.After(300 * time.Millisecond); kill() })
 			answers := crowdOf(n, "c", 200, time.Minute)
 			killed.Wait()
-			holds(t, n, "c", answers, 60)
-			if is, _ := n.Campaign("c"); is.Epoch == epoch.Epoch {
+			if !eventually(30*time.Second, func() bool {
+				is, _ := n.Campaign("c")
+				armed, err := n.rearm.Armed(t.Context(), is)
+				return is.Epoch > epoch.Epoch && armed && err == nil
+			}) {
 				t.Error("the gates were not armed anew after another server took over")
 			}
+			holds(t, n, "c", answers, 150)
 		})
 	}
 }
