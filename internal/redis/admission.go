@@ -118,6 +118,7 @@ type campaign struct {
 	retired    atomic.Bool // ended long ago: the ledger alone answers for it
 	refreshing atomic.Bool
 	blind      atomic.Bool  // the last look at the gates found not all of them
+	ranAt      atomic.Int64 // when the servers of the gates were last compared
 	doubted    atomic.Int64 // the epoch that is not believed any more; nobody is admitted in it
 	doubtAt    atomic.Int64 // when Doubt was last told
 	flushed    atomic.Int64 // no claim of an epoch before this one is promised

@@ -61,7 +61,7 @@ var sources embed.FS
 
 // scripts are the scripts of lua/, each with what they share in front.
 type scripts struct {
-	admit, settled, ops, adjust, out, in, forget, dry, seal, join, arm, state, holders, find, drop script
+	admit, settled, ops, adjust, out, in, forget, dry, seal, join, arm, state, holders, find, drop, run script
 }
 
 type script struct {
@@ -73,11 +73,11 @@ type script struct {
 func (s *scripts) all() []*script {
 	names := []string{
 		"admit", "settled", "ops", "adjust", "out", "in", "forget", "dry", "seal", "join", "arm", "state", "holders", "find",
-		"drop",
+		"drop", "run",
 	}
 	all := []*script{
 		&s.admit, &s.settled, &s.ops, &s.adjust, &s.out, &s.in, &s.forget, &s.dry, &s.seal, &s.join, &s.arm, &s.state,
-		&s.holders, &s.find, &s.drop,
+		&s.holders, &s.find, &s.drop, &s.run,
 	}
 	for i := range all {
 		all[i].name = names[i]

@@ -21,6 +21,7 @@ func (a *Admission) Put(ctx context.Context, set sluice.Campaign) error {
 		c.peers.Store(new([]string))
 		c.flushed.Store(set.Epoch) // a node that did not know the campaign has promised nothing
 		c.split(max(1, set.Shards))
+		c.ranAt.Store(-int64(identityEvery)) // the first look compares
 		all := maps.Clone(*a.byID.Load())
 		all[set.ID] = c
 		a.byID.Store(&all)

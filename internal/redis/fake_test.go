@@ -70,6 +70,10 @@ func (f *fakeGates) Admit(_ context.Context, call redis.AdmitCall) (redis.AdmitR
 func (f *fakeGates) Pull(context.Context, *sluice.Campaign, int, int64) (int64, error) { return 0, nil }
 func (f *fakeGates) Complete(context.Context, sluice.Campaign) error                   { return nil }
 
+func (f *fakeGates) SameServer(context.Context, *sluice.Campaign, int) (bool, error) {
+	return true, nil
+}
+
 func (f *fakeGates) Replicated(context.Context, *sluice.Campaign, int, int) error {
 	if f.short {
 		return fmt.Errorf("no replica: %w", sluice.ErrUnavailable)

@@ -152,7 +152,8 @@ func TestALostGateIsNoticedAndNobodyIsForgotten(t *testing.T) {
 			promise := func(from, to int) {
 				t.Helper()
 				for i := from; i < to; i++ {
-					if d := n.Admit(t.Context(), claimOf("c", fmt.Sprint("u", i), "r", 1)); d.Reason != sluice.ReasonQueued {
+					d := insist(n, claimOf("c", fmt.Sprint("u", i), "r", 1), 5*time.Second)
+					if d.Reason != sluice.ReasonQueued {
 						t.Fatalf("u%d: %v", i, d.Reason)
 					}
 				}
@@ -183,6 +184,38 @@ func TestALostGateIsNoticedAndNobodyIsForgotten(t *testing.T) {
 			holds(t, n, "c", answers, 10)
 		})
 	}
+}
+
+// TestARestartOfEverythingIsNoticed takes node and Redis down together, as a power cut does: nobody is left who knew the
+// server before, and what Redis comes back with looks whole.
+func TestARestartOfEverythingIsNoticed(t *testing.T) {
+	server := servers.Redis(t, servers.With("appendfsync", "always"))
+	s := newSite(t, server.URL(), 1)
+	n := s.open(t, "n1", hasty)
+	n.create(t, goods("c", 10, 1))
+	for i := range 3 {
+		insist(n, claimOf("c", fmt.Sprint("u", i), "r", 1), 5*time.Second)
+	}
+	n.exact(t, "c", 3)
+	old := server.Snapshot() // the rest was never written
+	for i := range 6 {
+		insist(n, claimOf("c", fmt.Sprint("u", i), "r", 1), 5*time.Second)
+	}
+	n.exact(t, "c", 6)
+	epoch, _ := n.Campaign("c")
+	n.stop()
+	server.Kill9()
+	server.Restore(old)
+	server.Start()
+	n = s.open(t, "n2", hasty)
+	if !eventually(5*time.Second, func() bool {
+		is, _ := n.Campaign("c")
+		armed, err := n.rearm.Armed(t.Context(), is)
+		return is.Epoch > epoch.Epoch && armed && err == nil
+	}) {
+		t.Fatal("nobody noticed")
+	}
+	holds(t, n, "c", crowdOf(n, "c", 20, 20*time.Second), 10)
 }
 
 // TestTheMarkerHidesNoWinnerFromHimself is with two nodes: a winner of one asks the other, whose marker stands.

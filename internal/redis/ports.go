@@ -23,6 +23,7 @@ type watching interface {
 	Apply(ctx context.Context, ops []sluice.PermitOp) ([]sluice.PermitResult, error)
 	Replicated(ctx context.Context, c *sluice.Campaign, shard, replicas int) error
 	Complete(ctx context.Context, c sluice.Campaign) error
+	SameServer(ctx context.Context, c *sluice.Campaign, shard int) (bool, error)
 }
 
 // servers says which servers hold the gates; *Client does it.

@@ -103,8 +103,29 @@ func (a *Admission) refresh(ctx context.Context, c *campaign) error {
 	}
 	before := c.seen.Load()
 	now := a.note(c, set, shards)
+	if now.armed && int64(a.mono())-c.ranAt.Load() >= int64(identityEvery) {
+		c.ranAt.Store(int64(a.mono()))
+		if err := a.sameServers(ctx, c, set); err != nil {
+			return err
+		}
+	}
 	if now.armed && (before == nil || before.live != now.live || !c.fetched.Load()) {
 		return a.fetchHolders(ctx, c)
+	}
+	return nil
+}
+
+// sameServers doubts gates whose server is another one than when they were armed.
+func (a *Admission) sameServers(ctx context.Context, c *campaign, set *sluice.Campaign) error {
+	for shard := range c.shards() {
+		same, err := a.look.SameServer(ctx, set, shard)
+		if err != nil {
+			return err
+		}
+		if !same {
+			a.doubt(c, set.Epoch, "the server of a gate is another one than when it was armed", true)
+			return nil
+		}
 	}
 	return nil
 }
