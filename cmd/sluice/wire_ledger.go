@@ -21,8 +21,8 @@ func (p *parts) openDirect(s *server) {
 	p.claims = settle.NewResults(settle.ResultsConfig{Log: s.log}, p.ledger, nil)
 }
 
-// rowsAlone recomputes campaigns from rows where the ledger itself takes the stock: what admission knows of it is a copy
-// that may be a moment old, and would look like drift in the middle of a sale.
+// rowsAlone recomputes campaigns from rows where the ledger itself takes the stock: what admission knows of it is a
+// copy that may be a moment old, and would look like drift in the middle of a sale.
 type rowsAlone struct{ ledger *sqldb.DB }
 
 // Verify recomputes a campaign; what is available is what the rows leave.

@@ -239,8 +239,8 @@ func metric(t *testing.T, s *e2e.Server, series string) string {
 	return "nothing"
 }
 
-// TestDegradedToTheLedgerAndBack: with the policy ledger the sale goes on in SQL while Redis is away, and in Redis again
-// once it is back, in a new epoch; the sum over both is exact, and no user has two.
+// TestDegradedToTheLedgerAndBack: with the policy ledger the sale goes on in SQL while Redis is away, and in Redis
+// again once it is back, in a new epoch; the sum over both is exact, and no user has two.
 func TestDegradedToTheLedgerAndBack(t *testing.T) {
 	const stock = 600
 	redis, maria := servers.Redis(t), servers.MariaDB(t)
@@ -279,7 +279,8 @@ func TestDegradedToTheLedgerAndBack(t *testing.T) {
 	if !nodes[0].Eventually(20*time.Second, func() bool { return rows(maria, "live_units") == stock }) {
 		t.Errorf("%d units of %d in the ledger", rows(maria, "live_units"), stock)
 	}
-	if twice := maria.Do("SELECT user_id FROM orders WHERE live_units > 0 GROUP BY user_id HAVING COUNT(*) > 1"); twice != "" {
+	twice := maria.Do("SELECT user_id FROM orders WHERE live_units > 0 GROUP BY user_id HAVING COUNT(*) > 1")
+	if twice != "" {
 		t.Errorf("users with two: %s", twice)
 	}
 	if n := nodes[2]; !n.Eventually(10*time.Second, func() bool { return verified(t, n, "spring") }) {
