@@ -93,3 +93,6 @@ repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 >= till return 1`
 func (c *Client) Count(ctx context.Context, stream string) (int64, error) {
 	return c.rdb.Do(ctx, c.rdb.B().Xlen().Key(stream).Build()).AsInt64()
 }
+
+// Slot gives the slot of a hash tag.
+func Slot(tag string) int { return int(crc16(0, tag)) % slots }
