@@ -347,6 +347,9 @@ func TestOps(t *testing.T) {
 			&sluice.GateClaim{}},
 		{"one coupon of three", func(_, _, c sluice.Claim) ops { return ops{release(c, 1, 1)} }, done, 7, 3, 2,
 			&sluice.GateClaim{Live: true, LiveUnits: 2, LimitUnits: 2}},
+		{"one coupon of three, twice in one call", func(_, _, c sluice.Claim) ops {
+			return ops{release(c, 1, 1), release(c, 1, 1)}
+		}, done, 7, 3, 2, &sluice.GateClaim{Live: true, LiveUnits: 2, LimitUnits: 2}},
 		{"two coupons of three, by two operations", func(_, _, c sluice.Claim) ops {
 			return ops{with(release(c, 1, 1), 1, 5), with(release(c, 1, 1), 1, 6)}
 		}, done, 8, 2, 2, &sluice.GateClaim{Live: true, LiveUnits: 1, LimitUnits: 1}},

@@ -77,6 +77,30 @@ func TestTransferAcrossEpochs(t *testing.T) {
 	}
 }
 
+// TestTransferUnderLease: while a marker may stand nothing comes to a dry shard; and a giver whose units are on their way
+// is not dry.
+func TestTransferUnderLease(t *testing.T) {
+	h := sharded(t, 2, 1)
+	out, err := h.Out(t.Context(), &h.c, 0, 1, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	giver, err := h.Dry(t.Context(), &h.c, 0)
+	if err != nil || giver.Granted || giver.Pending == nil || *giver.Pending != *out {
+		t.Errorf("the giver: %+v %v", giver, err)
+	}
+	if receiver, err := h.Dry(t.Context(), &h.c, 1); err != nil || !receiver.Granted {
+		t.Errorf("the receiver: %+v %v", receiver, err)
+	}
+	if got, err := h.In(t.Context(), &h.c, *out); err != nil || got != redis.TransferWait {
+		t.Errorf("under the lease: %d %v", got, err)
+	}
+	within(t, 3*time.Second, func() bool {
+		got, err := h.In(t.Context(), &h.c, *out)
+		return err == nil && got == redis.TransferApplied
+	})
+}
+
 // TestPull brings the last unit to whoever asks, from wherever it is.
 func TestPull(t *testing.T) {
 	h := sharded(t, 4, 1)
