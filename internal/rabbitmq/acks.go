@@ -11,9 +11,9 @@ type acks struct {
 
 func newAcks() *acks { return &acks{first: 1, above: map[uint64]struct{}{}} }
 
-// done takes tags that are to be acknowledged now. It gives the one that may be acknowledged together with all before it
-// (0 where there is none) and those that have to be acknowledged each by itself. A tag that was given before is left out:
-// the broker ends a channel that acknowledges twice.
+// done takes tags that are to be acknowledged now. It gives the one that may be acknowledged together with all before
+// it (0 where there is none) and those that have to be acknowledged each by itself. A tag that was given before is left
+// out: the broker ends a channel that acknowledges twice.
 func (a *acks) done(tags []uint64) (upTo uint64, single []uint64) {
 	for _, t := range tags {
 		if _, twice := a.above[t]; t < a.first || twice {

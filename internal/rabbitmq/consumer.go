@@ -251,8 +251,8 @@ func (c *Consumer) Ack(_ context.Context, done []sluice.Delivery) error {
 }
 
 // State gives the backlog as this node sees it: what waits in the queue, and what this consumer was handed and has not
-// acknowledged. A queue hands over what is oldest first, so the oldest of all is with a node that settles, and only such
-// a node knows it: to look into a queue counts as a delivery.
+// acknowledged. A queue hands over what is oldest first, so the oldest of all is with a node that settles, and only
+// such a node knows it: to look into a queue counts as a delivery.
 func (c *Consumer) State(context.Context) (sluice.QueueState, error) {
 	var s sluice.QueueState
 	h, err := c.link.now()

@@ -239,7 +239,8 @@ func TestAnAlarmOfTheBroker(t *testing.T) {
 	for len(states) > 0 {
 		told = append(told, <-states)
 	}
-	if len(told) < 3 || told[0] != rabbitmq.LinkUp || told[1] != rabbitmq.LinkBlocked || told[len(told)-1] != rabbitmq.LinkUp {
+	if len(told) < 3 || told[0] != rabbitmq.LinkUp || told[1] != rabbitmq.LinkBlocked ||
+		told[len(told)-1] != rabbitmq.LinkUp {
 		t.Errorf("told of %v", told)
 	}
 }

@@ -34,8 +34,8 @@ func (w *wire) close() {
 	w.raw.abort()
 }
 
-// link keeps a session S on a connection of its own, for one role: it connects, declares, opens the session, and does so
-// again whenever it ends, until it is closed.
+// link keeps a session S on a connection of its own, for one role: it connects, declares, opens the session, and does
+// so again whenever it ends, until it is closed.
 type link[S any] struct {
 	cfg  Config
 	addr address

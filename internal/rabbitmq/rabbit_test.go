@@ -126,8 +126,8 @@ func none(t *testing.T, cfg rabbitmq.Config, c *rabbitmq.Consumer) {
 	}
 }
 
-// closeLater leaves the broker time: an acknowledgement right before the end of a connection may be lost in it, and then
-// the message comes again.
+// closeLater leaves the broker time: an acknowledgement right before the end of a connection may be lost in it, and
+// then the message comes again.
 func closeLater(c *rabbitmq.Consumer) {
 	<-time.After(300 * time.Millisecond)
 	_ = c.Close()

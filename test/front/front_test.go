@@ -73,8 +73,8 @@ func TestFiveHundredBuyersBehindOneAddress(t *testing.T) {
 	}
 }
 
-// TestOneMachineThatFloods is slowed down, with a reason and a time to wait; who pays is not. The test itself cannot send
-// as much as an address may, so that the bound is lower here.
+// TestOneMachineThatFloods is slowed down, with a reason and a time to wait; who pays is not. The test itself cannot
+// send as much as an address may, so that the bound is lower here.
 func TestOneMachineThatFloods(t *testing.T) {
 	f := node(t, "a", nil)
 	n := start(t, upstreams{current: []string{f.addr}, rate: "100r/s"})
@@ -206,7 +206,8 @@ func TestTheFuse(t *testing.T) {
 	eventually(t, "the sale goes on", func() bool { return n.claim(t, c, "spring", "u1").code() == "CONFIRMED" })
 }
 
-// TestNoNodeAnswers: claims hear CLOSED, since nobody can have taken them; everything else hears that it is unavailable.
+// TestNoNodeAnswers: claims hear CLOSED, since nobody can have taken them; everything else hears that it is
+// unavailable.
 func TestNoNodeAnswers(t *testing.T) {
 	n := start(t, upstreams{current: []string{e2e.FreeAddr(t), e2e.FreeAddr(t)}})
 	c := browser()
