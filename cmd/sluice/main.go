@@ -36,6 +36,7 @@ type cli struct {
 	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
 	Events     eventsCmd     `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
 	Report     reportCmd     `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
+	Reconcile  reconcileCmd  `cmd:"" group:"sale" help:"Comparisons of gates and ledger: list, show, run, rearm."`
 	Verify     verifyCmd     `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 if one is off."`
 
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy the ledger, beside a running server."`

@@ -209,6 +209,8 @@ func nextOf(code string) string {
 		return "sluice blocklist list"
 	case "UNKNOWN_DEAD_LETTER":
 		return "sluice deadletter list"
+	case "UNKNOWN_RUN":
+		return "sluice reconcile list"
 	case "UNKNOWN_KEY":
 		return "sluice key list"
 	}

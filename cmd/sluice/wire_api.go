@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/admin"
 	"github.com/sluice-sale/sluice/internal/api"
+	"github.com/sluice-sale/sluice/internal/upkeep"
 )
 
 func (p *parts) newPublic(s *server) (*api.Public, error) {
@@ -35,5 +36,24 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{
 			Ledger: p.ledger, Driver: p.driver(), Decode: decodeMessage, Log: s.log,
 		}),
+		Reconcile: admin.NewReconcile(p.reconciling(s)),
 	})
+}
+
+// reconciling says what the desk of the reconciler works with. Where there is one store, gates and ledger cannot differ,
+// and a comparison, of rows, counters and the permit, is made when somebody asks for it.
+func (p *parts) reconciling(s *server) admin.ReconcileConfig {
+	cfg := admin.ReconcileConfig{Ledger: p.ledger, Campaigns: p.ledger, Noter: p.ledger}
+	if p.remote != nil {
+		cfg.Reconciler, cfg.Rearmer = p.remote.reconciler, p.remote.rearmer
+		return cfg
+	}
+	deps := upkeep.ReconcilerDeps{Campaigns: p.ledger, Rows: p.ledger, Runs: p.ledger, Freezer: freezer{p, s}}
+	if !s.shared() { // what a node of several knows of a permit is older than the rows
+		deps.Permits = p.admission
+	}
+	cfg.Reconciler = upkeep.NewReconciler(upkeep.ReconcilerConfig{
+		Config: upkeep.Config{Log: s.log}, OnRun: s.metrics.Reconciled,
+	}, deps)
+	return cfg
 }

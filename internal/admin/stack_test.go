@@ -113,6 +113,7 @@ func (s *stack) start() {
 			Now: s.clock.now}),
 		Reports: admin.NewReports(admin.ReportsConfig{Ledger: s.db, Tally: s.gate.Tally(), Permits: s.admission,
 			Verifier: s.db, Now: s.clock.now}),
+		Reconcile: s.reconcile(),
 	})
 	must(err)
 	s.server = httptest.NewServer(face)

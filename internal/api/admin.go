@@ -52,6 +52,7 @@ type AdminDeps struct {
 	Coupons   CouponDesk
 
 	DeadLetters DeadLetterDesk
+	Reconcile   ReconcileDesk
 }
 
 // Admin is the operators' listener. It owns its server.
@@ -115,6 +116,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerOrders(api)
 	a.registerCoupons(api)
 	a.registerDeadLetters(api)
+	a.registerReconcile(api)
 }
 
 func (a *Admin) newAPI() huma.API {

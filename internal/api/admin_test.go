@@ -308,6 +308,7 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Events: struct{ api.EventFeed }{}, Reports: struct{ api.ReportDesk }{}, Claims: struct{ api.ClaimIndex }{},
 		Lookup: struct{ api.LookupDesk }{}, Orders: struct{ api.OrderDesk }{}, Payments: struct{ api.PaymentBook }{},
 		Coupons: struct{ api.CouponDesk }{}, Nodes: struct{ api.NodeList }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
+		Reconcile: struct{ api.ReconcileDesk }{},
 	}
 }
 

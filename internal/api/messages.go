@@ -142,6 +142,8 @@ var codeText = map[string]text{
 		"Another adjustment of the campaign is under way; try again in a moment", "该活动有调整正在进行，请稍后再试"},
 	"DEPOSED":             {"Another node does this now", "该任务已由其他节点接管"},
 	"NOT_LOST":            {"The claim may still turn up", "该请求仍可能完成，请稍后再查"},
+	"NO_GATES":            {"The permit is in this server's own memory", "本服务器的库存许可仅在内存中"},
+	"UNKNOWN_RUN":         {"There is no such comparison", "对账记录不存在"},
 	"UNKNOWN_DEAD_LETTER": {"There is no such dead letter", "死信不存在"},
 	"STOCK_TAKEN":         {"The units are held or sold already", "库存已被占用或售出"},
 	"TOTAL_TOO_LARGE":     {"The total would be too large", "总量超出上限"},

@@ -19,6 +19,12 @@ type Freezer interface {
 	Freeze(campaign, why string)
 }
 
+// FreezeFunc is a Freezer.
+type FreezeFunc func(campaign, why string)
+
+// Freeze calls f.
+func (f FreezeFunc) Freeze(campaign, why string) { f(campaign, why) }
+
 // Gates looks at the gates of campaigns. It takes whole campaigns, since shards and limit group say where a gate lies.
 // Nothing of it changes a gate. ErrUnavailable may be asked again.
 type Gates interface {
