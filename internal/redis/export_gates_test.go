@@ -62,6 +62,7 @@ func SampleArgs(c *sluice.Campaign) map[string]Sample {
 		"holders": sample([]string{k.gate, k.holders}, "0", "10"),
 		"find":    sample([]string{k.claims, k.pending}, string(claim.ID[:])),
 		"drop":    sample([]string{k.gate, k.pending, k.outbox}),
+		"run":     sample([]string{k.marks}),
 	}
 	all["join"].Free[1], all["arm"].Free[1] = true, true
 	return all
