@@ -1,6 +1,8 @@
 package chaos
 
 import (
+	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -107,6 +109,23 @@ func (f *Fleet) Bases() (all []string) {
 		all = append(all, "http://"+p.Addr)
 	}
 	return all
+}
+
+// waitKnown waits until every node sells the campaign.
+func (f *Fleet) waitKnown(tb testing.TB, campaign string) {
+	tb.Helper()
+	for _, n := range f.Nodes {
+		wrong := eventually(10*time.Second, func() string {
+			a, err := n.TryAsk("GET", n.URL+"/v1/campaigns/"+campaign, "", nil)
+			if err != nil || a.Status != http.StatusOK {
+				return fmt.Sprintf("status %d, %v", a.Status, err)
+			}
+			return ""
+		})
+		if wrong != "" {
+			tb.Fatalf("a node does not know the campaign: %s", wrong)
+		}
+	}
 }
 
 // Row is a claim as it stands in the ledger.

@@ -44,6 +44,7 @@ func Run(t *testing.T, cell Cell, size Size, seed uint64) (r Result) {
 	f := NewFleet(t, shape)
 	const campaign = "chaos"
 	f.Nodes[0].Create(t, e2e.Goods(campaign, size.Stock, 1, nil))
+	f.waitKnown(t, campaign)
 	crowd := NewCrowd(campaign, "buyer", f.Bases(), size.Buyers, size.Span)
 	var broke time.Duration
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
