@@ -69,11 +69,17 @@ func (p *parts) openRabbit(ctx context.Context, s *server, q *queue) error {
 		return err
 	}
 	s.onStop("RabbitMQ's publisher", func(context.Context) error { return q.publisher.Close() })
-	if q.consumer, err = rabbitmq.OpenConsumer(ctx, c); err != nil {
-		return err
+	// A node that settles nothing takes nothing from the broker: what it held, others could not settle. Its settler is
+	// never started, so that it does not matter what it would read.
+	var from settle.Consumer = q.outbox
+	if q.workers > 0 {
+		if q.consumer, err = rabbitmq.OpenConsumer(ctx, c); err != nil {
+			return err
+		}
+		s.onStop("RabbitMQ's consumer", func(context.Context) error { return q.consumer.Close() })
+		from = q.consumer
 	}
-	s.onStop("RabbitMQ's consumer", func(context.Context) error { return q.consumer.Close() })
-	if q.settler, err = p.newSettler(s, q.consumer); err != nil {
+	if q.settler, err = p.newSettler(s, from); err != nil {
 		return err
 	}
 	if q.relay, err = settle.NewRelay(settle.RelayConfig{Log: s.log}, q.outbox, q.publisher, p.ledger); err != nil {

@@ -39,14 +39,22 @@ func fillDisk(tb testing.TB, f *Fleet, during func()) {
 		tb.Error(err)
 		return
 	}
-	chunk := make([]byte, 1<<20)
-	for err == nil {
-		_, err = file.Write(chunk)
+	defer file.Close()
+	var fs syscall.Statfs_t
+	if err := syscall.Fstatfs(int(file.Fd()), &fs); err != nil {
+		tb.Error(err)
+		return
 	}
-	_ = file.Close() // it is full, which was the point
+	if err := syscall.Fallocate(int(file.Fd()), 0, 0, int64(fs.Bavail)*fs.Bsize); err != nil {
+		tb.Error(err)
+		return
+	}
 	during()
 	pass(faultFor)
 	if err := os.Remove(filler); err != nil {
+		tb.Error(err)
+	}
+	if err := file.Truncate(0); err != nil {
 		tb.Error(err)
 	}
 }
