@@ -40,8 +40,8 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 	})
 }
 
-// reconciling says what the desk of the reconciler works with. Where there is one store, gates and ledger cannot differ,
-// and a comparison, of rows, counters and the permit, is made when somebody asks for it.
+// reconciling says what the desk of the reconciler works with. Where there is one store, gates and ledger cannot
+// differ, and a comparison, of rows, counters and the permit, is made when somebody asks for it.
 func (p *parts) reconciling(s *server) admin.ReconcileConfig {
 	cfg := admin.ReconcileConfig{Ledger: p.ledger, Campaigns: p.ledger, Noter: p.ledger}
 	if p.remote != nil {

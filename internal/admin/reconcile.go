@@ -13,14 +13,14 @@ type RunLedger interface {
 	Runs(ctx context.Context, campaign, cursor string, limit int) (sluice.Page[sluice.ReconcileRun], error)
 }
 
-// Reconciler compares one campaign's gate with its ledger now, repairs what has a repair, freezes the campaign over what
-// nothing explains, and gives the run that it has put on record.
+// Reconciler compares one campaign's gate with its ledger now, repairs what has a repair, freezes the campaign over
+// what nothing explains, and gives the run that it has put on record.
 type Reconciler interface {
 	Reconcile(ctx context.Context, campaign string) (sluice.ReconcileRun, error)
 }
 
-// Rearmer builds a campaign's gates anew from the ledger, in a new epoch, nothing lost. It gives the epoch. ErrConflict:
-// another node is at it.
+// Rearmer builds a campaign's gates anew from the ledger, in a new epoch, nothing lost. It gives the epoch.
+// ErrConflict: another node is at it.
 type Rearmer interface {
 	Rearm(ctx context.Context, campaign string, from int64, cause sluice.EpochCause) (epoch int64, err error)
 	// Reshard gives the campaign another number of shards with it.
@@ -82,7 +82,8 @@ func (d *Reconcile) RunNow(ctx context.Context, campaign string, a sluice.Actor)
 // Rearm builds a campaign's gates anew, with another number of shards where shards is not 0, and gives the epoch.
 func (d *Reconcile) Rearm(ctx context.Context, campaign string, shards int, a sluice.Actor) (int64, error) {
 	if d.cfg.Rearmer == nil {
-		return 0, sluice.NewFault(sluice.ErrConflict, "NO_GATES", "this server's permit is in its own memory: preheat does it")
+		return 0, sluice.NewFault(sluice.ErrConflict, "NO_GATES",
+			"this server's permit is in its own memory: preheat does it")
 	}
 	var f faults
 	if shards != 0 {

@@ -89,7 +89,8 @@ func (a *Admin) registerReconcile(api huma.API) {
 	if desk == nil {
 		return
 	}
-	huma.Register(api, op("GET", "/v1/admin/reconcile", "Comparisons of gate and ledger, the newest first", sluice.RoleViewer),
+	huma.Register(api, op("GET", "/v1/admin/reconcile",
+		"Comparisons of gate and ledger, the newest first", sluice.RoleViewer),
 		func(ctx context.Context, in *struct {
 			PageInput
 			CampaignID string `query:"campaign_id" maxLength:"64"`

@@ -23,8 +23,8 @@ type entry struct {
 	seen bool
 }
 
-// comparison is one look at a campaign's gates and rows. The two are read one after the other while both move, so that a
-// difference is a suspicion, which judge looks at again.
+// comparison is one look at a campaign's gates and rows. The two are read one after the other while both move, so
+// that a difference is a suspicion, which judge looks at again.
 type comparison struct {
 	c        sluice.Campaign // as of the moment of its rows
 	rows     []entry         // by id

@@ -23,7 +23,8 @@ func endOf(c *sluice.Campaign) sluice.Millis {
 	return c.EndsAt
 }
 
-// armedOnce says whether a campaign ever had a gate: the first arming opens the epoch after the one it was created with.
+// armedOnce says whether a campaign ever had a gate: the first arming opens the epoch after the one it was created
+// with.
 func armedOnce(c *sluice.Campaign) bool { return c.Epoch > 1 }
 
 // door drives claims that a gate has pending through the settler, which is the only way into the ledger.
@@ -33,8 +34,8 @@ type door struct {
 	letters Letters // nil: there are no dead letters
 }
 
-// settle brings claims of one campaign to an end that the ledger knows, and tells the gate. It gives how many; those that
-// fail by themselves are counted against their tries and stay pending.
+// settle brings claims of one campaign to an end that the ledger knows, and tells the gate. It gives how many; those
+// that fail by themselves are counted against their tries and stay pending.
 func (d door) settle(ctx context.Context, c sluice.Campaign, claims []sluice.Claim) (int, error) {
 	done := 0
 	for len(claims) > 0 {

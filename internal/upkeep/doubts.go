@@ -46,8 +46,8 @@ func newDoubts(r *Rearmer) *doubts {
 	return d
 }
 
-// Doubt has the campaign armed anew, where that has not happened since epoch: the gates of that epoch may have forgotten
-// claims, or are not there. It never blocks, and may be called as often as anybody notices.
+// Doubt has the campaign armed anew, where that has not happened since epoch: the gates of that epoch may have
+// forgotten claims, or are not there. It never blocks, and may be called as often as anybody notices.
 func (r *Rearmer) Doubt(campaign string, epoch int64) {
 	r.doubts.add(campaign, doubt{epoch, sluice.EpochLost})
 }

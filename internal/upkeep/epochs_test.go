@@ -121,8 +121,8 @@ func TestPlannedRearmKeepsClaimsThatOnlyTheGateHas(t *testing.T) {
 	})
 }
 
-// TestRowsAreReadAfterTheEpochsCommit is PROTOCOL "What was wrong before": whatever is committed until the epoch is open
-// is in the rows that are loaded, whatever is committed later has its operation in the new epoch.
+// TestRowsAreReadAfterTheEpochsCommit is PROTOCOL "What was wrong before": whatever is committed until the epoch is
+// open is in the rows that are loaded, whatever is committed later has its operation in the new epoch.
 func TestRowsAreReadAfterTheEpochsCommit(t *testing.T) {
 	w := newWorld(t, sluice.Campaign{}, memoryGates)
 	g := w.gate.(*gates)

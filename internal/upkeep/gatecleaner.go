@@ -63,7 +63,9 @@ func (g *GateCleaner) clean(ctx context.Context, now sluice.Millis, most int) (w
 }
 
 // campaign deletes up to most slices of one campaign.
-func (g *GateCleaner) campaign(ctx context.Context, c sluice.Campaign, claims bool, most int) (n int, more bool, err error) {
+func (g *GateCleaner) campaign(
+	ctx context.Context, c sluice.Campaign, claims bool, most int,
+) (n int, more bool, err error) {
 	states, err := g.gates.State(ctx, c)
 	if err != nil {
 		return 0, false, err

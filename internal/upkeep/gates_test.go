@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// gates are the gates of one campaign in memory, with the steps of PROTOCOL "Redis scripts". mu guards all fields; a test
-// breaks them by hand.
+// gates are the gates of one campaign in memory, with the steps of PROTOCOL "Redis scripts". mu guards all fields; a
+// test breaks them by hand.
 type gates struct {
 	mu     sync.Mutex
 	shards map[int]*shard
@@ -222,7 +222,9 @@ func (g *gates) Pending(_ context.Context, _ sluice.Campaign, i int, each func([
 	}
 	var all []sluice.Claim
 	if s := g.shards[i]; s != nil {
-		all = slices.SortedFunc(maps.Values(s.pending), func(a, b sluice.Claim) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+		all = slices.SortedFunc(maps.Values(s.pending), func(a, b sluice.Claim) int {
+			return bytes.Compare(a.ID[:], b.ID[:])
+		})
 	}
 	g.mu.Unlock()
 	if len(all) == 0 {

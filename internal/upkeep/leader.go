@@ -12,8 +12,8 @@ import (
 // resignTimeout bounds how long a stop waits for the job to be given up; its term ends by itself.
 const resignTimeout = time.Second
 
-// tenure is one node's hold on one job. A leader that believes in its office for longer than it lasts does no harm: what
-// it writes is refused by the fence. mu guards token and until.
+// tenure is one node's hold on one job. A leader that believes in its office for longer than it lasts does no harm:
+// what it writes is refused by the fence. mu guards token and until.
 type tenure struct {
 	job string
 	cfg Config

@@ -68,9 +68,9 @@ func (r *Reconciler) mend(ctx context.Context, c sluice.Campaign, all []verdict,
 	return nil
 }
 
-// sums checks that total = available + in transfer + live over all shards, and that each gate's own sum of live units is
-// that of its claims. A single shard is read as of one moment, so that its sum is exact at any time; of several, figures
-// that moved meanwhile prove nothing and are read again.
+// sums checks that total = available + in transfer + live over all shards, and that each gate's own sum of live units
+// is that of its claims. A single shard is read as of one moment, so that its sum is exact at any time; of several,
+// figures that moved meanwhile prove nothing and are read again.
 func (r *Reconciler) sums(
 	ctx context.Context, c sluice.Campaign, p *comparison, run *sluice.ReconcileRun, b *books,
 ) error {

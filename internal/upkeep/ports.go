@@ -41,8 +41,8 @@ type Gates interface {
 	Pending(ctx context.Context, c sluice.Campaign, shard int, each func([]sluice.Claim) error) error
 }
 
-// Repairs changes gates. Each of it is idempotent, and any number of callers may do the same at once. ErrUnavailable and
-// ErrUncertain may be asked again.
+// Repairs changes gates. Each of it is idempotent, and any number of callers may do the same at once. ErrUnavailable
+// and ErrUncertain may be asked again.
 type Repairs interface {
 	// Apply applies what the ledger has committed, in this order, and gives a result for each. An op of a later epoch
 	// than the gate's, or for a gate that is not there, is kept; one of an earlier epoch is dropped. The results that

@@ -132,8 +132,8 @@ func (p *Preheater) verify(ctx context.Context, c sluice.Campaign, now sluice.Mi
 	case err != nil:
 		p.refuse(c, fmt.Sprintf("preheat: permit and ledger could not be compared before the opening: %v", err))
 	case !v.OK:
-		p.refuse(c, fmt.Sprintf("preheat: permit and ledger differ by %d units: total %d, available %d, queued %d, held %d, sold %d",
-			v.Drift, v.Total, v.Available, v.Queued, v.Held, v.Sold))
+		p.refuse(c, fmt.Sprintf("preheat: permit and ledger differ by %d units: total %d, available %d, queued %d, "+
+			"held %d, sold %d", v.Drift, v.Total, v.Available, v.Queued, v.Held, v.Sold))
 	}
 	is.early, is.late = true, late
 	p.verified[c.ID] = is

@@ -14,8 +14,9 @@ import (
 // RearmConfig sets the re-armer up. Zero values mean the defaults given.
 type RearmConfig struct {
 	Config
-	// Flush bounds how long it waits for live nodes to settle what they had promised; default 10 s, then it begins again. A node that does not
-	// report keeps the campaign closed until it does or is dead: a newcomer must not get a promised unit.
+	// Flush bounds how long it waits for live nodes to settle what they had promised; default 10 s, then it begins
+	// again. A node that does not report keeps the campaign closed until it does or is dead: a newcomer must not get
+	// a promised unit.
 	Flush time.Duration
 	Poll  time.Duration // between two looks at the nodes; default 50 ms
 	// OnArmed is told of each epoch that was armed and how long the campaign was closed for it; may be nil.
@@ -61,18 +62,19 @@ func NewRearmer(cfg RearmConfig, deps RearmDeps) *Rearmer {
 // errOvertaken says that somebody else opened a later epoch or armed this one.
 var errOvertaken = fmt.Errorf("%w: another node is arming the campaign", sluice.ErrConflict)
 
-// Rearm opens the epoch after from and arms it; cause is why, and turns to lost where a gate turns out to have forgotten
-// something. Where the campaign is past from already and its gates are armed, that is what was asked for. It gives the
-// epoch that is armed. ErrConflict: another node is at it. Any other error: ask again, the campaign stays closed.
+// Rearm opens the epoch after from and arms it; cause is why, and turns to lost where a gate turns out to have
+// forgotten something. Where the campaign is past from already and its gates are armed, that is what was asked for.
+// It gives the epoch that is armed. ErrConflict: another node is at it. Any other error: ask again, the campaign
+// stays closed.
 func (r *Rearmer) Rearm(
 	ctx context.Context, campaign string, from int64, cause sluice.EpochCause,
 ) (epoch int64, err error) {
 	return r.rearm(ctx, campaign, from, cause, 0)
 }
 
-// Reshard gives a campaign another number of shards, in a new epoch. What the gates have pending is settled first, since
-// its users get other homes. ErrUnavailable: a shard does not answer, or something cannot be settled; nothing has changed
-// then but that the campaign has to be armed again, which happens by itself.
+// Reshard gives a campaign another number of shards, in a new epoch. What the gates have pending is settled first,
+// since its users get other homes. ErrUnavailable: a shard does not answer, or something cannot be settled; nothing
+// has changed then but that the campaign has to be armed again, which happens by itself.
 func (r *Rearmer) Reshard(ctx context.Context, campaign string, shards int) (epoch int64, err error) {
 	c, err := r.deps.Campaigns.Campaign(ctx, campaign)
 	if err != nil {
@@ -232,8 +234,8 @@ func (w *rearming) open(ctx context.Context) (bool, error) {
 	return w.deps.Epochs.Reshard(ctx, w.c.ID, w.c.Epoch, w.to)
 }
 
-// lastArmed gives the last epoch in which there were gates, 0 where there was none. What was opened since and not armed,
-// because nodes sold without gates or somebody died, has changed no gate.
+// lastArmed gives the last epoch in which there were gates, 0 where there was none. What was opened since and not
+// armed, because nodes sold without gates or somebody died, has changed no gate.
 func lastArmed(epochs []sluice.Epoch) (was int64) {
 	for _, e := range epochs {
 		if e.Cause != sluice.EpochCreated && e.ArmedAt != 0 {

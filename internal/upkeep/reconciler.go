@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// ReconcilerConfig adds to Config when campaigns are compared, and how sure a difference has to be. Zero values mean the
-// defaults given.
+// ReconcilerConfig adds to Config when campaigns are compared, and how sure a difference has to be. Zero values mean
+// the defaults given.
 type ReconcilerConfig struct {
 	Config
 	Before  time.Duration // the start: from when on; default 10 min
@@ -43,9 +43,9 @@ type Permits interface {
 	Permit(campaign string) (sluice.Permit, sluice.Millis, bool)
 }
 
-// Reconciler compares, campaign by campaign, what the gates hold with what the ledger holds: every unit and every claim.
-// There is no threshold. What is on its way is waited for; what the protocol has a repair for is repaired; what cannot be
-// explained freezes the campaign. Any number of runs may go on at once.
+// Reconciler compares, campaign by campaign, what the gates hold with what the ledger holds: every unit and every
+// claim. There is no threshold. What is on its way is waited for; what the protocol has a repair for is repaired;
+// what cannot be explained freezes the campaign. Any number of runs may go on at once.
 type Reconciler struct {
 	*agent
 	cfg  ReconcilerConfig
@@ -161,9 +161,9 @@ func unexplained(run sluice.ReconcileRun) string {
 	return ""
 }
 
-// Verify gives the exact figures of a campaign by the same comparison, and changes nothing: what differs is drift, also
-// where a run would repair it. ErrUnavailable: there is no gate to compare with now, or it does not answer. The permit is
-// not asked: the gates are.
+// Verify gives the exact figures of a campaign by the same comparison, and changes nothing: what differs is drift,
+// also where a run would repair it. ErrUnavailable: there is no gate to compare with now, or it does not answer. The
+// permit is not asked: the gates are.
 func (r *Reconciler) Verify(
 	ctx context.Context, campaign string, _ func() sluice.Permit,
 ) (v sluice.Verification, err error) {
@@ -177,7 +177,8 @@ func (r *Reconciler) Verify(
 		return v, fmt.Errorf("upkeep: verify %s: %w", campaign, err)
 	}
 	v = b.v
-	v.Total, v.Available, v.Queued, v.Held, v.Sold = run.Total, run.Available+run.InTransfer, run.Queued, run.Held, run.Sold
+	v.Total, v.Available, v.Queued = run.Total, run.Available+run.InTransfer, run.Queued
+	v.Held, v.Sold = run.Held, run.Sold
 	v.Drift = driftOf(run)
 	v.OK = len(run.Found) == 0
 	return v, nil
@@ -245,8 +246,8 @@ func (r *Reconciler) forgotten(ctx context.Context, c sluice.Campaign) {
 	}
 }
 
-// gateOver says whether the campaign's gate was deleted after its end, so that only the ledger is left to be checked, or
-// was never there.
+// gateOver says whether the campaign's gate was deleted after its end, so that only the ledger is left to be checked,
+// or was never there.
 func (r *Reconciler) gateOver(ctx context.Context, c sluice.Campaign) bool {
 	if !armedOnce(&c) {
 		return true

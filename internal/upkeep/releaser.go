@@ -26,9 +26,9 @@ type ReleaserDeps struct {
 	Repairs   Repairs
 }
 
-// Releaser carries to the gates what the ledger has committed: units that come back, claims that the gates do not know,
-// changes of the total. Whoever committed has usually done so before it; the releaser is the sure road, and ends the rows.
-// It keeps the order in which they were written, by campaign.
+// Releaser carries to the gates what the ledger has committed: units that come back, claims that the gates do not
+// know, changes of the total. Whoever committed has usually done so before it; the releaser is the sure road, and
+// ends the rows. It keeps the order in which they were written, by campaign.
 type Releaser struct {
 	*agent
 	cfg  ReleaserConfig

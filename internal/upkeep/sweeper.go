@@ -65,7 +65,9 @@ func (s *Sweeper) sweep(ctx context.Context, now sluice.Millis, _ int) (w sluice
 }
 
 // campaign settles what one campaign's gates have left behind.
-func (s *Sweeper) campaign(ctx context.Context, c sluice.Campaign, now sluice.Millis) (n int, lag sluice.Millis, err error) {
+func (s *Sweeper) campaign(
+	ctx context.Context, c sluice.Campaign, now sluice.Millis,
+) (n int, lag sluice.Millis, err error) {
 	states, err := s.deps.Gates.State(ctx, c) // of the shards that answer, with an error for the others
 	before := now.Add(-s.cfg.After)
 	var dead map[sluice.ClaimID]bool

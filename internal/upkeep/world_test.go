@@ -81,7 +81,7 @@ func redisGates(t *testing.T, w *world) permit {
 			server.Start()
 		}
 	})
-	r.do = func(args ...string) { server.Do(args...) }
+	r.do = server.Do
 	return r
 }
 
@@ -353,7 +353,7 @@ type inRedis struct {
 	client  *redis.Client
 	flush   func()
 	restore func() func()
-	do      func(args ...string)
+	do      func(args ...string) string
 }
 
 func onRedis(t *testing.T, w *world, url string, flush func(), snapshot func() func()) *inRedis {
@@ -376,6 +376,12 @@ func (r *inRedis) Drop(ctx context.Context, c sluice.Campaign, claims bool) (boo
 		r.do("DEL", r.client.OutboxKey(&c, shard))
 	}
 	return r.Gates.Drop(ctx, c, claims)
+}
+
+// keys counts what is in the server.
+func (r *inRedis) keys() (n int) {
+	_, _ = fmt.Sscan(r.do("DBSIZE"), &n)
+	return n
 }
 
 func (r *inRedis) flushAll() { r.flush() }
