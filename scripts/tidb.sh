@@ -21,7 +21,7 @@ if [ ! -x "$program" ]; then
 module example.org/tidb
 go 1.25
 MOD
-    (cd "$work" && go get "github.com/pingcap/tidb@$VERSION" >&2 &&
+    (cd "$work" && go get "github.com/pingcap/tidb/cmd/tidb-server@$VERSION" >&2 &&
         go build -o "$program.new" github.com/pingcap/tidb/cmd/tidb-server)
     mv "$program.new" "$program"
     rm -rf "$work"
