@@ -45,9 +45,10 @@ type parts struct {
 	coupons   *coupon.Desk
 
 	expirer  atomic.Pointer[upkeep.Expirer]
-	shortest atomic.Int64  // of the unpaid windows of all campaigns, ms; zero while there is none
-	freezing sync.Map      // campaigns whose freeze is not recorded yet
-	ended    chan struct{} // closed when the server stops
+	reminder atomic.Pointer[reminder] // nil without a broker
+	shortest atomic.Int64             // of the unpaid windows of all campaigns, ms; zero while there is none
+	freezing sync.Map                 // campaigns whose freeze is not recorded yet
+	ended    chan struct{}            // closed when the server stops
 }
 
 // openParts opens and joins everything that does not listen. What it opens is on the server's list of stops at once,

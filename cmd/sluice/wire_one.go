@@ -47,11 +47,17 @@ func (p *parts) wakeExpirer(b sqldb.BatchStats) {
 	if e, window := p.expirer.Load(), p.shortest.Load(); e != nil && window > 0 && b.Claims > 0 && !b.Failed {
 		e.Wake(sluice.MillisOf(time.Now()) + sluice.Millis(window))
 	}
+	if r := p.reminder.Load(); r != nil && b.Claims > 0 && !b.Failed {
+		r.tell()
+	}
 }
 
 // noteWindow keeps the shortest unpaid window there is.
 func (p *parts) noteWindow(c sluice.Campaign) {
 	window := c.Goods.UnpaidWindowSec * 1000
+	if r := p.reminder.Load(); r != nil {
+		r.note(time.Duration(window) * time.Millisecond)
+	}
 	for window > 0 {
 		old := p.shortest.Load()
 		if old != 0 && old <= window || p.shortest.CompareAndSwap(old, window) {

@@ -28,6 +28,7 @@ type queue struct {
 	bypass    *settle.Settler // reads the outboxes while the broker is bypassed
 	publisher *rabbitmq.Publisher
 	consumer  *rabbitmq.Consumer
+	reminder  *reminder
 	brokerUp  atomic.Bool
 }
 
@@ -77,6 +78,13 @@ func (p *parts) openRabbit(ctx context.Context, s *server, q *queue) error {
 			return err
 		}
 		s.onStop("RabbitMQ's consumer", func(context.Context) error { return q.consumer.Close() })
+		due, err := rabbitmq.OpenDue(ctx, c)
+		if err != nil {
+			return err
+		}
+		s.onStop("RabbitMQ's reminders", func(context.Context) error { return due.Close() })
+		q.reminder = newReminder(q.publisher, due, s.log, p.ledger.CloseDue)
+		p.reminder.Store(q.reminder)
 		from = q.consumer
 	}
 	if q.settler, err = p.newSettler(s, from); err != nil {
@@ -157,7 +165,7 @@ func (q *queue) start(s *server) {
 		all = append(all, namedAgent{"settler", q.settler})
 	}
 	if q.relay != nil {
-		all = append(all, namedAgent{"relay", q.relay})
+		all = append(all, namedAgent{"relay", q.relay}, namedAgent{"reminders of due orders", q.reminder})
 		if s.cfg.Settle.Workers > 0 {
 			all = append(all, namedAgent{"settler around the broker", q.bypass})
 		}
