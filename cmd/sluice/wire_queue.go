@@ -165,9 +165,10 @@ func (q *queue) start(s *server) {
 		all = append(all, namedAgent{"settler", q.settler})
 	}
 	if q.relay != nil {
-		all = append(all, namedAgent{"relay", q.relay}, namedAgent{"reminders of due orders", q.reminder})
+		all = append(all, namedAgent{"relay", q.relay})
 		if s.cfg.Settle.Workers > 0 {
-			all = append(all, namedAgent{"settler around the broker", q.bypass})
+			all = append(all, namedAgent{"reminders of due orders", q.reminder},
+				namedAgent{"settler around the broker", q.bypass})
 		}
 	}
 	for _, x := range all {
