@@ -22,6 +22,7 @@ const (
 	recordSize = 24
 	headSize   = 4
 	halfSize   = 10
+	valueSize  = headSize + recordSize
 )
 
 // Admit decides the claims of one shard in one script call. ErrUnavailable: nothing was done. ErrUncertain: it is not
@@ -74,37 +75,55 @@ func (call *AdmitCall) keys(k *keys) []string {
 	return all
 }
 
-// args writes all messages into one piece of memory.
+// args writes all that is sent into one piece of memory: the messages, the users, and the value of each user.
 func (call *AdmitCall) args() []string {
 	c := call.Campaign
-	room := 0
+	n := len(call.Claims)
+	room := n * (halfSize + valueSize)
 	for i := range call.Claims {
-		room += call.size(i)
+		claim := &call.Claims[i]
+		room += minMessage + len(claim.Campaign) + len(claim.User) + len(claim.RequestID)
 	}
-	var name [8]byte
-	number := rand.Uint64() | 1 // not 0
-	binary.BigEndian.PutUint64(name[:], number)
+	name := rand.Uint64() | 1 // not 0
 	buf := make([]byte, 0, room)
+	same := call.Claims[0].Quantity
 	for i := range call.Claims {
 		claim := call.Claims[i]
 		claim.Epoch = c.Epoch
-		buf = appendMessage(buf, &claim, number)
+		buf = AppendMessage(buf, &claim)
+		if claim.Quantity != same {
+			same = 0
+		}
+	}
+	users := len(buf)
+	for i := range call.Claims {
+		buf = append(buf, call.Claims[i].ID[:halfSize]...)
+	}
+	values := len(buf)
+	for i := range call.Claims {
+		buf = appendValue(buf, &call.Claims[i], name)
 	}
 	all := string(buf)
-	args := make([]string, 6, 6+len(call.Claims))
-	args[0], args[1] = strconv.FormatInt(c.Epoch, 10), strconv.FormatInt(int64(c.StartsAt), 10)
-	args[2], args[3] = strconv.FormatInt(int64(c.EndsAt), 10), strconv.Itoa(c.PerUserLimit)
-	args[4], args[5] = string(name[:]), call.again()
-	for i := range call.Claims {
-		n := call.size(i)
-		args, all = append(args, all[:n]), all[n:]
+	args := make([]string, 9, 9+2*n)
+	args[0], args[1] = number(c.Epoch), number(int64(c.StartsAt))
+	args[2], args[3] = number(int64(c.EndsAt)), strconv.Itoa(c.PerUserLimit)
+	args[4], args[5] = string(binary.BigEndian.AppendUint64(nil, name)), call.again()
+	args[6], args[7], args[8] = strconv.Itoa(same), all[:users], all[users:values]
+	for i := range n {
+		user, value := users+i*halfSize, values+i*valueSize
+		args = append(args, all[user:user+halfSize], all[value:value+valueSize])
 	}
 	return args
 }
 
-// size gives the length of a claim's message.
-func (call *AdmitCall) size(i int) int {
-	return minMessage + len(call.Claims[i].Campaign) + len(call.Claims[i].User) + len(call.Claims[i].RequestID)
+// appendValue appends what the claims hash holds of a user who has this claim only, admitted by the call of this name.
+func appendValue(b []byte, c *sluice.Claim, call uint64) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Quantity)) // of the limit, in all
+	b = append(b, c.ID[halfSize:]...)
+	for range 3 { // quantity, live units, limit units
+		b = binary.BigEndian.AppendUint16(b, uint16(c.Quantity))
+	}
+	return binary.BigEndian.AppendUint64(b, call)
 }
 
 // again names the users who come more than once.

@@ -19,30 +19,25 @@ var ErrMessage = errors.New("not a message")
 //
 //	0     version
 //	1-2   length of the whole message, big-endian like every number here
-//	3-12  the user's half of the claim id
-//	13-40 what the claims hash holds of a user who has this claim only: 4 bytes quantity; the other half of the id; quantity,
-//	      live units, limit units, 2 bytes each and all the same; 8 bytes that name the call that admitted it, not zero
+//	3-22  claim id
 //
 // and in version 1:
 //
-//	41-48 when it was admitted, by the clock of the node, in milliseconds
-//	49-56 epoch
-//	57    source
-//	58-   campaign, user, request id: a length byte and the bytes of each
+//	23-24 quantity
+//	25-32 when it was admitted, by the clock of the node, in milliseconds
+//	33-40 epoch
+//	41    source
+//	42-   campaign, user, request id: a length byte and the bytes of each
 //
-// The record stands in the message so that the script cuts it out and builds nothing: building strings is most of what a
-// script does.
+// admit.lua looks at length and source, and at nothing else.
 const (
 	atLength   = 1
-	atUser     = 3
-	atHead     = 13
-	atHalf     = 17
-	atUnits    = 27
-	atCall     = 33
-	atTime     = 41
-	atEpoch    = 49
-	atSource   = 57
-	atTexts    = 58
+	atID       = 3
+	atUnits    = 23
+	atTime     = 25
+	atEpoch    = 33
+	atSource   = 41
+	atTexts    = 42
 	minMessage = atTexts + 3
 )
 
@@ -65,23 +60,14 @@ func checkClaim(c *sluice.Claim) error {
 	return nil
 }
 
-// AppendMessage appends a claim as a message for a queue, where nobody looks for the call that admitted it. The claim's
-// parts are within the bounds of the root package; one that is not is a mistake of the caller, and its message
-// cannot be read back.
-func AppendMessage(b []byte, c *sluice.Claim) []byte { return appendMessage(b, c, 1) }
-
-// appendMessage appends a claim as a message of a call, which is not 0.
-func appendMessage(b []byte, c *sluice.Claim, call uint64) []byte {
+// AppendMessage appends a claim as a message. The claim's parts are within the bounds of the root package; one that is
+// not is a mistake of the caller, and its message cannot be read back.
+func AppendMessage(b []byte, c *sluice.Claim) []byte {
 	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
 	b = append(b, sluice.MessageVersion)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))
-	b = append(b, c.ID[:halfSize]...)
-	b = binary.BigEndian.AppendUint32(b, uint32(c.Quantity))
-	b = append(b, c.ID[halfSize:]...)
-	for range 3 {
-		b = binary.BigEndian.AppendUint16(b, uint16(c.Quantity))
-	}
-	b = binary.BigEndian.AppendUint64(b, call)
+	b = append(b, c.ID[:]...)
+	b = binary.BigEndian.AppendUint16(b, uint16(c.Quantity))
 	b = binary.BigEndian.AppendUint64(b, uint64(c.At))
 	b = binary.BigEndian.AppendUint64(b, uint64(c.Epoch))
 	b = append(b, byte(c.Source))
@@ -94,8 +80,7 @@ func appendMessage(b []byte, c *sluice.Claim, call uint64) []byte {
 
 // idOf reads the claim id of a message of any version.
 func idOf(raw []byte) (id sluice.ClaimID) {
-	copy(id[:halfSize], raw[atUser:])
-	copy(id[halfSize:], raw[atHalf:])
+	copy(id[:], raw[atID:])
 	return id
 }
 
@@ -127,9 +112,7 @@ func decodeOne(raw []byte) (c sluice.Claim, ok bool) {
 	}
 	c.ID = idOf(raw)
 	q := binary.BigEndian.Uint16(raw[atUnits:])
-	if q == 0 || q > sluice.MaxPerUserLimit || binary.BigEndian.Uint16(raw[atUnits+2:]) != q ||
-		binary.BigEndian.Uint16(raw[atUnits+4:]) != q || binary.BigEndian.Uint32(raw[atHead:]) != uint32(q) ||
-		binary.BigEndian.Uint64(raw[atCall:]) == 0 || raw[atSource] > byte(sluice.SourceGrant) {
+	if q == 0 || q > sluice.MaxPerUserLimit || raw[atSource] > byte(sluice.SourceGrant) {
 		return c, false
 	}
 	at, epoch := binary.BigEndian.Uint64(raw[atTime:]), binary.BigEndian.Uint64(raw[atEpoch:])

@@ -1,27 +1,28 @@
 -- Admits claims of one shard.
 -- KEYS: 1 gate, 2 claims, 3 pending, 4 holders, 5 outbox, 6… claims of the other campaigns of the limit group
 -- ARGV: 1 epoch, 2 start, 3 end of the window (ms), 4 units that a user may have, 5 the name of this call, 8 bytes, 6 the
---   users who come more than once in it, 10 bytes each, 7… messages, one a claim
+--   users who come more than once in it, 10 bytes each, 7 the quantity where all claims have the same, else 0, 8 all
+--   messages, one after the other, 9 all users, one after the other, 10… for each claim its user and the value of a user
+--   who has this claim only
 -- Returns: {status, epoch, now, available, returning, queued, letters, list…}. status 0: no gate; 1: decided; 2: another
 --   epoch. letters has one letter a claim, or none at all where every claim was admitted: A admitted, Q replay that is
 --   not settled, L replay that lives, E replay that ended, R the id with another quantity, C sealed, N before, X after
 --   the window, M over the limit, D more than available. Each M has one list: the records of the user's last claims.
 -- Atomic: permit, limit, record, pending and message change together or not at all. Everything is read and checked
 --   before the first write, since an error in a script keeps what it wrote. Sent twice it gives replays.
--- Fast: the number of calls does not depend on the number of claims, and a new user costs two cuts out of the message
---   and nothing that is built.
-local count = #ARGV - 6
-if #KEYS < 5 or count < 1 or not (whole(ARGV[1], 1, MAX) and whole(ARGV[2], 0, MAX) and whole(ARGV[3], 0, MAX)
-    and whole(ARGV[4], 0, MAX)) or #ARGV[5] ~= 8 or ARGV[5] == NONE or #ARGV[6] % 10 ~= 0 then
+-- Fast: the number of calls does not depend on the number of claims. Redis hashes every string that Lua makes byte by
+--   byte, so that strings come as they are needed: where nobody is known and all can be admitted, none is made.
+local count = (#ARGV - 9) / 2
+if #KEYS < 5 or count < 1 or count ~= floor(count) or not (whole(ARGV[1], 1, MAX) and whole(ARGV[2], 0, MAX)
+    and whole(ARGV[3], 0, MAX) and whole(ARGV[4], 0, MAX) and whole(ARGV[7], 0, 65535)) or #ARGV[5] ~= 8
+    or ARGV[5] == NONE or #ARGV[6] % 10 ~= 0 or #ARGV[8] < count * 45 or #ARGV[9] ~= count * 10 then
   return redis.error_reply('ARGS admit')
 end
-local messages = {unpack(ARGV, 7)}
-local users, units = {unpack(ARGV, 7)}, {unpack(ARGV, 7)} -- born at their size; every entry is replaced
+local users = {unpack(ARGV, 10, 9 + count)}  -- born at its size; every entry is replaced
 for i = 1, count do
-  local m = messages[i]
-  local a, b = byte(m, 28, 29)
-  if #m < 61 or a + b == 0 then return redis.error_reply('ARGS message') end
-  users[i], units[i] = sub(m, 4, 13), a * 256 + b
+  local u = ARGV[8 + 2 * i]
+  if #u ~= 10 or #ARGV[9 + 2 * i] ~= 28 then return redis.error_reply('ARGS claim') end
+  users[i] = u
 end
 
 local epoch = tonumber(ARGV[1])
@@ -34,26 +35,60 @@ local available, returning, moved = tonumber(g[3]), tonumber(g[4]), false
 if returning > 0 and now >= tonumber(g[5]) then available, returning, moved = available + returning, 0, true end
 
 local have = redis.call('HMGET', KEYS[2], unpack(users))
+local starts, ends, limit, same = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[7])
+local early, late = now < starts, now >= ends
+
+-- write records what was admitted. fresh are the users who were not known, one after the other.
+local function write(k, took, set, entry, fresh)
+  redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', g[6] + took, 'queued', g[7] + took,
+    'waiting', g[8] + k, 'last', now)
+  redis.call('HSET', KEYS[2], unpack(set, set == ARGV and 10 or 1))
+  redis.call('HSET', KEYS[3], 'm' .. ARGV[5], entry, 'n' .. ARGV[5], k)
+  if fresh ~= '' then redis.call('APPEND', KEYS[4], fresh) end
+  redis.call('XADD', KEYS[5], '*', 'm', entry)
+end
+
+if same > 0 and open and not early and not late and #KEYS == 5 and ARGV[6] == '' and same <= limit
+    and same * count <= available then
+  local new = true
+  for i = 1, count do
+    if have[i] then
+      new = false
+      break
+    end
+  end
+  if new then
+    available = available - same * count
+    write(count, same * count, ARGV, ARGV[8], ARGV[9])
+    return {1, at, now, available, returning, g[7] + same * count, ''}
+  end
+end
+
 local others
 if #KEYS > 5 then
   others = {}
   for k = 6, #KEYS do others[k - 5] = redis.call('HMGET', KEYS[k], unpack(users)) end
 end
-local again                                -- user -> where the user's value stands in set, for those who come again
-if ARGV[6] ~= '' then
-  again = {}
-  for i = 1, #ARGV[6], 10 do again[sub(ARGV[6], i, i + 9)] = 0 end
+local again = {}                           -- user -> where the user's value stands in set, for those who come again
+for i = 1, #ARGV[6], 10 do again[sub(ARGV[6], i, i + 9)] = 0 end
+local messages, from = {}, 1
+for i = 1, count do
+  local n = two(ARGV[8], from + 1)
+  messages[i] = sub(ARGV[8], from, from + n - 1)
+  if n < 45 or #messages[i] ~= n then return redis.error_reply('ARGS message') end
+  from = from + n
 end
 
-local starts, ends, limit = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local early, late = now < starts, now >= ends
-local letters, lists = nil, {}             -- letters only from the first claim on that is not admitted
-local set, n, k, took, known = {}, 0, 0, 0, 0
+local letters, lists = {}, {}
+local set, n, k, took = {}, 0, 0, 0
+local won, fresh = {}, {}
 for i = 1, count do
-  local u, q, letter = users[i], units[i], nil
-  local slot = again and again[u]
+  local u, value, letter = users[i], ARGV[9 + 2 * i], nil
+  local q = two(value, 15)
+  local slot = again[u]
   local v = slot and slot > 0 and set[slot] or have[i]
-  local found = v and place(v, sub(messages[i], 18, 27))
+  local found = v and place(v, sub(value, 5, 14))
+  if q == 0 then return redis.error_reply('ARGS quantity') end
   if found then
     if two(v, found + 10) ~= q then
       letter = 'R'
@@ -66,7 +101,7 @@ for i = 1, count do
     end
   elseif not open then
     letter = 'C'
-  elseif early and byte(messages[i], 58) == 0 then
+  elseif early and byte(messages[i], 42) == 0 then
     letter = 'N'
   elseif late then
     letter = 'X'
@@ -92,53 +127,29 @@ for i = 1, count do
     elseif q > available then
       letter = 'D'
     else
+      letter = 'A'
       available, took, k = available - q, took + q, k + 1
+      won[k] = messages[i]
       if v then
-        known = known + 1
-        v = be4(mine + q) .. sub(v, 5) .. sub(messages[i], 18, 41)
+        value = be4(mine + q) .. sub(v, 5) .. sub(value, 5)
       else
-        v = sub(messages[i], 14, 41)
+        fresh[#fresh + 1] = u
       end
       if slot and slot > 0 then
-        set[slot] = v
+        set[slot] = value
       else
         n = n + 2
-        set[n - 1], set[n] = u, v
+        set[n - 1], set[n] = u, value
         if slot then again[u] = n end
       end
     end
   end
-  if letter and not letters then
-    letters = {}
-    for j = 1, i - 1 do letters[j] = 'A' end
-  end
-  if letters then letters[i] = letter or 'A' end
+  letters[i] = letter
 end
 
 if k > 0 then
-  local fresh = users
-  if letters or known > 0 then
-    local won, f, seen = {}, 0, {}
-    fresh = {}
-    for i = 1, count do
-      if not letters or letters[i] == 'A' then
-        won[#won + 1] = messages[i]
-        if not have[i] and not seen[users[i]] then
-          f = f + 1
-          fresh[f], seen[users[i]] = users[i], true
-        end
-      end
-    end
-    messages = won
-  end
-  local entry = table.concat(messages)
-  redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', g[6] + took, 'queued', g[7] + took,
-    'waiting', g[8] + k, 'last', now)
-  redis.call('HSET', KEYS[2], unpack(set))
-  redis.call('HSET', KEYS[3], 'm' .. ARGV[5], entry, 'n' .. ARGV[5], k)
-  if #fresh > 0 then redis.call('APPEND', KEYS[4], table.concat(fresh)) end
-  redis.call('XADD', KEYS[5], '*', 'm', entry)
+  write(k, took, set, table.concat(won), table.concat(fresh))
 elseif moved then
   redis.call('HSET', KEYS[1], 'available', available, 'returning', returning)
 end
-return {1, at, now, available, returning, g[7] + took, letters and table.concat(letters) or '', unpack(lists)}
+return {1, at, now, available, returning, g[7] + took, k == count and '' or table.concat(letters), unpack(lists)}

@@ -5,8 +5,7 @@
 -- 8 bytes that name the call that admitted it, while it is pending; zeroes later.
 -- The pending hash has, for each call that is not settled whole, m<call> with its messages as they stand in the outbox
 -- and n<call> with how many of them are pending. So admitting is one look-up and one entry a claim, not two.
--- A message (see message.go) has the user's half of the id at 4-13, and at 14-41 the value of a user who has this claim
--- only: in every version, so that scripts cut it out and build nothing.
+-- A message (see message.go) has its length at 2-3 and its source at 42.
 local byte, sub, char, find, floor = string.byte, string.sub, string.char, string.find, math.floor
 
 local function be2(n) return char(floor(n / 256), n % 256) end
