@@ -17,7 +17,8 @@ var letters = [256]Verdict{
 	'C': VerdictClosed, 'N': VerdictNotStarted, 'X': VerdictEndedWindow, 'M': VerdictLimit, 'D': VerdictDry,
 }
 
-// recordSize is the size of a claim's record in the claims hash; headSize that of what stands before a user's records.
+// recordSize is the size of a claim's record in the claims hash; headSize that of what stands before a user's
+// records.
 const (
 	recordSize = 24
 	headSize   = 4
@@ -116,7 +117,8 @@ func (call *AdmitCall) args() []string {
 	return args
 }
 
-// appendValue appends what the claims hash holds of a user who has this claim only, admitted by the call of this name.
+// appendValue appends what the claims hash holds of a user who has this claim only, admitted by the call of this
+// name.
 func appendValue(b []byte, c *sluice.Claim, call uint64) []byte {
 	b = binary.BigEndian.AppendUint32(b, uint32(c.Quantity)) // of the limit, in all
 	b = append(b, c.ID[halfSize:]...)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// loading is what these Gates have joined to a shard for an epoch: who loads, and how many pieces. One at a time loads a
-// shard; another load for the same epoch takes over, and the first one has to begin again.
+// loading is what these Gates have joined to a shard for an epoch: who loads, and how many pieces. One at a time
+// loads a shard; another load for the same epoch takes over, and the first one has to begin again.
 type loading struct {
 	who    string
 	pieces int64
@@ -27,9 +27,9 @@ type loadKey struct {
 // Home gives the shard that a user's claims belong to.
 func (g *Gates) Home(c sluice.Campaign, user sluice.UserKey) int { return HomeShard(&c, user) }
 
-// Seal stops admissions at every shard that answers, for good until epoch or a later one is armed, and tells of them as
-// State does. A shard without a gate is sealed too. It begins a load: what was joined for the epoch before by these
-// Gates is joined anew.
+// Seal stops admissions at every shard that answers, for good until epoch or a later one is armed, and tells of
+// them as State does. A shard without a gate is sealed too. It begins a load: what was joined for the epoch before
+// by these Gates is joined anew.
 func (g *Gates) Seal(ctx context.Context, c sluice.Campaign, epoch int64) ([]sluice.ShardState, error) {
 	var errs []error
 	sealed := make([]bool, shardsOf(&c))
@@ -72,9 +72,9 @@ func (g *Gates) forgetLoad(c *sluice.Campaign, shard int) {
 	delete(g.loads, loadKey{c.ID, shard, c.Epoch})
 }
 
-// Join puts rows of the ledger among the claims of a shard that is sealed for epoch c.Epoch. ErrConflict: it was armed
-// for this epoch, or sealed or armed for a later one, or it has lost pieces of this load since: seal and load again from
-// the start. Not to be called for the same shard from several goroutines at once.
+// Join puts rows of the ledger among the claims of a shard that is sealed for epoch c.Epoch. ErrConflict: it was
+// armed for this epoch, or sealed or armed for a later one, or it has lost pieces of this load since: seal and load
+// again from the start. Not to be called for the same shard from several goroutines at once.
 func (g *Gates) Join(ctx context.Context, c sluice.Campaign, shard int, rows []sluice.ClaimRow) error {
 	k := g.c.keys.of(&c, shard)
 	keys := []string{k.gate, k.claims, k.pending, k.holders}
@@ -93,7 +93,8 @@ func (g *Gates) Join(ctx context.Context, c sluice.Campaign, shard int, rows []s
 		in := reader{answer: answer}
 		if in.int() != 1 {
 			g.forgetLoad(&c, shard)
-			return fmt.Errorf("redis: join %s: %w: the shard is not sealed for it, or has lost pieces", what(), sluice.ErrConflict)
+			return fmt.Errorf("redis: join %s: %w: the shard is not sealed for it, or has lost pieces", what(),
+				sluice.ErrConflict)
 		}
 		load.pieces++
 		rows = rows[n:]
@@ -124,8 +125,8 @@ func joinArgs(c *sluice.Campaign, shard int, load *loading, rows []sluice.ClaimR
 }
 
 // Arm opens a shard for epoch c.Epoch with the revision of c and available = share - Σ live units, which may be below
-// zero. ErrConflict: not sealed for this epoch, armed for a later one, or pieces that were joined are not there any more:
-// seal and load again. Arming again after it was done does nothing.
+// zero. ErrConflict: not sealed for this epoch, armed for a later one, or pieces that were joined are not there any
+// more: seal and load again. Arming again after it was done does nothing.
 func (g *Gates) Arm(ctx context.Context, c sluice.Campaign, shard int, share int64) error {
 	k := g.c.keys.of(&c, shard)
 	load := g.load(&c, shard)

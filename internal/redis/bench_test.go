@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/servers"
 )
 
-// oneByOne is what most flash sales do: one script a claim that looks at the stock and at the user, takes one and marks
-// the user. It has no limit, no replay, no message.
+// oneByOne is what most flash sales do: one script a claim that looks at the stock and at the user, takes one and
+// marks the user. It has no limit, no replay, no message.
 const oneByOne = `
 local stock = tonumber(redis.call('GET', KEYS[1]) or 0)
 if stock < 1 then return 0 end
@@ -26,8 +26,8 @@ redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return 1
 `
 
-// BenchmarkAdmit measures claims that are all admitted, on one Redis that keeps an append-only file, against one script
-// call a claim, 512 at once, pipelined. ns/op is of one claim.
+// BenchmarkAdmit measures claims that are all admitted, on one Redis that keeps an append-only file, against one
+// script call a claim, 512 at once, pipelined. ns/op is of one claim.
 func BenchmarkAdmit(b *testing.B) {
 	server := servers.Redis(b)
 	b.Run("one script a claim, 512 at once", func(b *testing.B) { benchOneByOne(b, server) })
@@ -45,7 +45,9 @@ func BenchmarkAdmitSize(b *testing.B) {
 }
 
 func benchOneByOne(b *testing.B, server *servers.RedisServer) {
-	rdb, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{server.Addr}, ForceSingleClient: true, DisableCache: true})
+	rdb, err := rueidis.NewClient(rueidis.ClientOption{
+		InitAddress: []string{server.Addr}, ForceSingleClient: true, DisableCache: true,
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

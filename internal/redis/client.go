@@ -34,8 +34,8 @@ const (
 // Config of a Client. Zero values mean the defaults.
 type Config struct {
 	// URL is redis://[user:pass@]host:port[,host:port…][/db], rediss:// for TLS. ?mode=cluster for a Cluster,
-	// ?mode=sentinel&master=name for the master that the named sentinels watch; sentinel_user and sentinel_password where
-	// they ask for them.
+	// ?mode=sentinel&master=name for the master that the named sentinels watch; sentinel_user and sentinel_password
+	// where they ask for them.
 	URL     string
 	Prefix  string        // of every key
 	TLS     *tls.Config   // for rediss://; default: the system's authorities

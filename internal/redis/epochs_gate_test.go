@@ -12,7 +12,8 @@ func row(c sluice.Claim, live, limit int32) sluice.ClaimRow {
 	return sluice.ClaimRow{ID: c.ID, Quantity: int32(c.Quantity), LiveUnits: live, LimitUnits: limit}
 }
 
-// TestJoin: a claim is in the later of the states that gate and row have, whichever comes first, and the sum is exact.
+// TestJoin: a claim is in the later of the states that gate and row have, whichever comes first, and the sum is
+// exact.
 func TestJoin(t *testing.T) {
 	a, b, c := "a", "b", "c"
 	for _, tt := range []struct {

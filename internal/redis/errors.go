@@ -13,9 +13,10 @@ import (
 
 // sorted translates an error of the driver, in this one place. what is the operation and its key.
 //
-// An answer with a code of its own is an answer: the command was refused, and nothing was done, since every script checks before it
-// writes, and Redis decides on memory, role and disk as a script starts. So is a connection that could not be made. After
-// that a command may have arrived, whatever became of the connection or of our patience: that is unknown.
+// An answer with a code of its own is an answer: the command was refused, and nothing was done, since every script
+// checks before it writes, and Redis decides on memory, role and disk as a script starts. So is a connection that
+// could not be made. After that a command may have arrived, whatever became of the connection or of our patience:
+// that is unknown.
 func sorted(err error, format string, args ...any) error {
 	if err == nil {
 		return nil

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"strconv"
 
 	"github.com/redis/rueidis"
@@ -28,7 +29,8 @@ func (c *Client) Sources() map[string]string {
 
 // Eval runs a script and gives the code of its error, empty where there is none.
 func (c *Client) Eval(ctx context.Context, source string, keys, args []string) string {
-	err := c.rdb.Do(ctx, c.rdb.B().Eval().Script(source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()).Error()
+	call := c.rdb.B().Eval().Script(source).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build()
+	err := c.rdb.Do(ctx, call).Error()
 	if answer, ok := rueidis.IsRedisErr(err); ok {
 		return code(answer)
 	}
@@ -56,7 +58,8 @@ func SampleArgs(c *sluice.Campaign) map[string]Sample {
 		"forget":  sample([]string{k.gate}, e, "1"),
 		"dry":     sample([]string{k.gate}, e, "grant"),
 		"seal":    sample([]string{k.gate}, later),
-		"join":    sample([]string{k.gate, k.claims, k.pending, k.holders}, later, "who", "0", string(claim.ID[:])+"\x00\x01\x00\x01\x00\x01"),
+		"join": sample([]string{k.gate, k.claims, k.pending, k.holders}, later, "who", "0",
+			string(claim.ID[:])+"\x00\x01\x00\x01\x00\x01"),
 		"arm":     sample([]string{k.gate, k.marks}, later, "who", "0", "5", "1"),
 		"state":   sample([]string{k.gate, k.outbox}),
 		"holders": sample([]string{k.gate, k.holders}, "0", "10"),
@@ -93,6 +96,15 @@ repeat t = redis.call('TIME') until t[1] * 1000 + t[2] / 1000 >= till return 1`
 // Count gives the length of a stream.
 func (c *Client) Count(ctx context.Context, stream string) (int64, error) {
 	return c.rdb.Do(ctx, c.rdb.B().Xlen().Key(stream).Build()).AsInt64()
+}
+
+// Code gives the code of an answer that is an error; empty where there was no answer.
+func Code(err error) string {
+	var answer *rueidis.RedisError
+	if errors.As(err, &answer) {
+		return code(answer)
+	}
+	return ""
 }
 
 // Slot gives the slot of a hash tag.

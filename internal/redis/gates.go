@@ -42,8 +42,8 @@ const (
 	VerdictAdmitted            // new
 )
 
-// AdmitCall is claims for one shard of a campaign. Window, limit, limit group and shards are those of Campaign; the claims'
-// Epoch is set to Campaign.Epoch.
+// AdmitCall is claims for one shard of a campaign. Window, limit, limit group and shards are those of Campaign; the
+// claims' Epoch is set to Campaign.Epoch.
 type AdmitCall struct {
 	Campaign *sluice.Campaign
 	Peers    []string // the other campaigns of the limit group: same tag, same Shards
@@ -100,8 +100,8 @@ type Dryness struct {
 // SoldOut is whether a campaign is sold out, as PROTOCOL "Sold out" has it.
 type SoldOut struct {
 	SoldOut bool
-	// Until is how long the marker may stand: the earliest send time of the leases + 1 s, by the monotonic clock. Zero: the
-	// answer is SOLD_OUT for this claim, without a marker.
+	// Until is how long the marker may stand: the earliest send time of the leases + 1 s, by the monotonic clock.
+	// Zero: the answer is SOLD_OUT for this claim, without a marker.
 	Until time.Time
 	// Pulled: the shard has units now.
 	Pulled bool
@@ -119,8 +119,8 @@ type Holders struct {
 	Keys   []sluice.UserKey
 }
 
-// Gates are the scripts over a Client. Safe for concurrent use. Every method may be repeated after any error: each script
-// does nothing the second time.
+// Gates are the scripts over a Client. Safe for concurrent use. Every method may be repeated after any error: each
+// script does nothing the second time.
 type Gates struct {
 	c         *Client
 	campaigns func(id string) (sluice.Campaign, bool)
@@ -129,8 +129,8 @@ type Gates struct {
 	loads map[loadKey]*loading // guarded by mu
 }
 
-// NewGates makes the Gates of a client. campaigns says what the node knows of a campaign, for Apply and Settled, which
-// name it by its id only; what it does not know is kept.
+// NewGates makes the Gates of a client. campaigns says what the node knows of a campaign, for Apply and Settled,
+// which name it by its id only; what it does not know is kept.
 func NewGates(c *Client, campaigns func(id string) (sluice.Campaign, bool)) *Gates {
 	return &Gates{c: c, campaigns: campaigns, loads: map[loadKey]*loading{}}
 }

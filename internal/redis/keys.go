@@ -45,8 +45,8 @@ func scope(c *sluice.Campaign) string {
 	return "c:" + c.ID
 }
 
-// makeTags gives the hash tags of n shards. One shard lies where its name hashes to. Several lie in slots that are the
-// same distance from each other, beginning at a slot that the name chooses: as long as every master serves one
+// makeTags gives the hash tags of n shards. One shard lies where its name hashes to. Several lie in slots that are
+// the same distance from each other, beginning at a slot that the name chooses: as long as every master serves one
 // range of the same size, as redis-cli --cluster create and rebalance leave it, every one of m masters has n/m of
 // the shards, rounded up or down. The tag that lands in a slot is found by counting.
 func makeTags(scope string, n int) []string {
@@ -135,8 +135,8 @@ const OutboxField = "m"
 // shardsOf gives the number of shards of a campaign's gate.
 func shardsOf(c *sluice.Campaign) int { return min(max(c.Shards, 1), sluice.MaxShards) }
 
-// HomeShard gives the shard of a campaign that a user's claims belong to. The number of shards is fixed once a gate was
-// armed: another number is another layout of keys.
+// HomeShard gives the shard of a campaign that a user's claims belong to. The number of shards is fixed once a gate
+// was armed: another number is another layout of keys.
 func HomeShard(c *sluice.Campaign, user sluice.UserKey) int {
 	return int(binary.BigEndian.Uint32(user[:]) % uint32(shardsOf(c)))
 }

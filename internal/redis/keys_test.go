@@ -8,7 +8,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/redis"
 )
 
-// TestTagsAreEven: of equal ranges of slots, as a Cluster of m masters has them, each gets as many shards as any other.
+// TestTagsAreEven: of equal ranges of slots, as a Cluster of m masters has them, each gets as many shards as any
+// other.
 func TestTagsAreEven(t *testing.T) {
 	if got := redis.Slot("123456789"); got != 0x31C3 { // the check value of the Cluster specification
 		t.Fatalf("%x", got)

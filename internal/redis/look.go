@@ -146,8 +146,8 @@ func (g *Gates) many(ctx context.Context, key string, fields []string) ([]rueidi
 	return all, sorted(err, "read %d of %s", len(fields), key)
 }
 
-// claimsOf reads a user's value. calls names the call that admitted each claim, as it stands in pending's fields; empty
-// where it is settled.
+// claimsOf reads a user's value. calls names the call that admitted each claim, as it stands in pending's fields;
+// empty where it is settled.
 func claimsOf(user, value string) (all []sluice.GateClaim, calls []string) {
 	for at := headSize; at+recordSize <= len(value) && len(user) == halfSize; at += recordSize {
 		r := []byte(value[at : at+recordSize])
@@ -293,8 +293,11 @@ func (g *Gates) lookupPiece(
 	return nil
 }
 
-// PendingRaw walks over what is admitted and not settled, as a queue would deliver it: what cannot be read has a Fault.
-func (g *Gates) PendingRaw(ctx context.Context, c sluice.Campaign, shard int, each func([]sluice.Delivery) error) error {
+// PendingRaw walks over what is admitted and not settled, as a queue would deliver it: what cannot be read has a
+// Fault.
+func (g *Gates) PendingRaw(
+	ctx context.Context, c sluice.Campaign, shard int, each func([]sluice.Delivery) error,
+) error {
 	k := g.c.keys.of(&c, shard)
 	return g.scan(ctx, k.pending, pendingCount, func(pairs []string) error {
 		for i := 0; i+1 < len(pairs); i += 2 {
@@ -318,7 +321,9 @@ func (g *Gates) PendingRaw(ctx context.Context, c sluice.Campaign, shard int, ea
 }
 
 // unsettled leaves those messages of a call that are not settled. The ids stand in the same place in every version.
-func (g *Gates) unsettled(ctx context.Context, claims string, call string, all []sluice.Delivery) ([]sluice.Delivery, error) {
+func (g *Gates) unsettled(
+	ctx context.Context, claims string, call string, all []sluice.Delivery,
+) ([]sluice.Delivery, error) {
 	ids := make([]sluice.ClaimID, len(all))
 	users := make([]string, len(all))
 	for i := range all {

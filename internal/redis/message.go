@@ -14,8 +14,8 @@ var ErrVersion = errors.New("message of an unknown version")
 // ErrMessage says that bytes are no message.
 var ErrMessage = errors.New("not a message")
 
-// A message is a claim as it stands in pending, in the outbox and on a broker. An entry of the outbox is several of them,
-// one after the other. In every version:
+// A message is a claim as it stands in pending, in the outbox and on a broker. An entry of the outbox is several of
+// them, one after the other. In every version:
 //
 //	0     version
 //	1-2   length of the whole message, big-endian like every number here
@@ -52,7 +52,7 @@ func checkClaim(c *sluice.Claim) error {
 	switch {
 	case c.Quantity < 1 || c.Quantity > sluice.MaxPerUserLimit:
 		return fmt.Errorf("%w: a claim of %d units", sluice.ErrInvalid, c.Quantity)
-	case len(c.Campaign) > sluice.MaxCampaignID || len(c.User) > sluice.MaxUserID || len(c.RequestID) > sluice.MaxRequestID:
+	case len(c.Campaign) > sluice.MaxCampaignID, len(c.User) > sluice.MaxUserID, len(c.RequestID) > sluice.MaxRequestID:
 		return fmt.Errorf("%w: a claim with too long a name", sluice.ErrInvalid)
 	case c.Source > sluice.SourceGrant || c.At < 0 || c.Epoch < 0:
 		return fmt.Errorf("%w: a claim of source %d at %d in epoch %d", sluice.ErrInvalid, c.Source, c.At, c.Epoch)
@@ -60,8 +60,8 @@ func checkClaim(c *sluice.Claim) error {
 	return nil
 }
 
-// AppendMessage appends a claim as a message. The claim's parts are within the bounds of the root package; one that is
-// not is a mistake of the caller, and its message cannot be read back.
+// AppendMessage appends a claim as a message. The claim's parts are within the bounds of the root package; one that
+// is not is a mistake of the caller, and its message cannot be read back.
 func AppendMessage(b []byte, c *sluice.Claim) []byte {
 	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
 	b = append(b, sluice.MessageVersion)
@@ -85,8 +85,8 @@ func idOf(raw []byte) (id sluice.ClaimID) {
 }
 
 // DecodeMessage reads one message from the front of b. raw is its bytes and rest is what follows it. With ErrVersion
-// the message is whole and of a version that this build cannot read; with ErrMessage raw is all of b, since nothing that
-// follows can be read either.
+// the message is whole and of a version that this build cannot read; with ErrMessage raw is all of b, since nothing
+// that follows can be read either.
 func DecodeMessage(b []byte) (c sluice.Claim, raw, rest []byte, err error) {
 	if len(b) < minMessage {
 		return c, b, nil, fmt.Errorf("%w: %d bytes", ErrMessage, len(b))

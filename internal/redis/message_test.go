@@ -50,13 +50,14 @@ func TestMessageOfAnotherVersion(t *testing.T) {
 	}
 }
 
-// TestMessageBroken cuts a message short at each byte, and turns each bit: it is never read as another claim than its bytes
-// say, and what is no message keeps all bytes.
+// TestMessageBroken cuts a message short at each byte, and turns each bit: it is never read as another claim than
+// its bytes say, and what is no message keeps all bytes.
 func TestMessageBroken(t *testing.T) {
 	c := sampleClaim("alice", "r", 2)
 	whole := redis.AppendMessage(nil, &c)
 	for n := range whole {
-		if _, raw, rest, err := redis.DecodeMessage(whole[:n]); !errors.Is(err, redis.ErrMessage) || len(raw) != n || rest != nil {
+		_, raw, rest, err := redis.DecodeMessage(whole[:n])
+		if !errors.Is(err, redis.ErrMessage) || len(raw) != n || rest != nil {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}

@@ -32,8 +32,8 @@ type model struct {
 
 type modelShard struct{ available, live, out, queued int64 }
 
-// TestGatesByModel does random things to gates, each maybe twice, and compares every claim and every sum with the model.
-// rapid prints the seed of a failure, and shrinks it.
+// TestGatesByModel does random things to gates, each maybe twice, and compares every claim and every sum with the
+// model. rapid prints the seed of a failure, and shrinks it.
 func TestGatesByModel(t *testing.T) {
 	server := servers.Redis(t)
 	client, err := redis.Open(t.Context(), redis.Config{URL: server.URL()})
@@ -275,7 +275,9 @@ func (w *walk) transfer(twice bool) {
 func (w *walk) adjust(twice bool) {
 	w.m.revision++
 	d := rapid.Int64Range(-4, 4).Draw(w.t, "delta")
-	op := sluice.PermitOp{Kind: sluice.PermitAdjust, Campaign: w.h.c.ID, Units: d, Revision: w.m.revision, Epoch: w.m.epoch}
+	op := sluice.PermitOp{
+		Kind: sluice.PermitAdjust, Campaign: w.h.c.ID, Units: d, Revision: w.m.revision, Epoch: w.m.epoch,
+	}
 	taken := int64(0)
 	for i := range w.m.shards {
 		if s := &w.m.shards[i]; d < 0 {

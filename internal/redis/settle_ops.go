@@ -15,8 +15,8 @@ type home struct {
 	shard    int
 }
 
-// Settled ends "pending" for claims that are in the ledger, whatever the epoch. Claims of campaigns that this node does
-// not know are left pending, and the error is ErrUnavailable.
+// Settled ends "pending" for claims that are in the ledger, whatever the epoch. Claims of campaigns that this node
+// does not know are left pending, and the error is ErrUnavailable.
 func (g *Gates) Settled(ctx context.Context, claims []sluice.Claim) error {
 	known := map[string]sluice.Campaign{}
 	ids := map[home][]string{}
@@ -143,12 +143,13 @@ func verdictOf(letter byte) sluice.PermitVerdict {
 	return sluice.PermitKept
 }
 
-// quantityOf gives what the claim of an operation held before anything was given back. An operation that does not say it
-// gives back, or takes, all of it at once.
+// quantityOf gives what the claim of an operation held before anything was given back. An operation that does not
+// say it gives back, or takes, all of it at once.
 func quantityOf(op *sluice.PermitOp) int64 { return max(op.Quantity, op.Units, op.LimitUnits) }
 
 func checkOp(op *sluice.PermitOp) error {
-	if q := quantityOf(op); op.Units < 0 || op.LimitUnits < 0 || q < 1 || q > sluice.MaxPerUserLimit || op.Epoch < 0 || op.Seq < 0 {
+	q := quantityOf(op)
+	if op.Units < 0 || op.LimitUnits < 0 || q < 1 || q > sluice.MaxPerUserLimit || op.Epoch < 0 || op.Seq < 0 {
 		return fmt.Errorf("%w: an operation on claim %s of %d units, %d of the limit", sluice.ErrInvalid, op.Claim, op.Units,
 			op.LimitUnits)
 	}

@@ -18,8 +18,8 @@ const Lease = time.Second
 // pullRounds bounds how often SoldOut asks all shards before it gives up.
 const pullRounds = 3
 
-// Out takes units from a shard for another one: what is wanted, or half of what is there if that is more, or all of it.
-// A transfer that is under way from that shard is given instead; nil where there is nothing to give.
+// Out takes units from a shard for another one: what is wanted, or half of what is there if that is more, or all of
+// it. A transfer that is under way from that shard is given instead; nil where there is nothing to give.
 func (g *Gates) Out(ctx context.Context, c *sluice.Campaign, from, to int, units int64) (*Transfer, error) {
 	what := func() string { return fmt.Sprintf("%d units of %s/%d to %d", units, c.ID, from, to) }
 	answer, err := g.c.run(ctx, g.c.scripts.out, what, []string{g.c.keys.of(c, from).gate},
@@ -128,7 +128,8 @@ func (g *Gates) Dry(ctx context.Context, c *sluice.Campaign, shard int) (Dryness
 
 func (g *Gates) dry(ctx context.Context, c *sluice.Campaign, shard int, how string) (Dryness, error) {
 	what := func() string { return fmt.Sprintf("%s/%d", c.ID, shard) }
-	answer, err := g.c.run(ctx, g.c.scripts.dry, what, []string{g.c.keys.of(c, shard).gate}, []string{number(c.Epoch), how})
+	answer, err := g.c.run(ctx, g.c.scripts.dry, what, []string{g.c.keys.of(c, shard).gate},
+		[]string{number(c.Epoch), how})
 	if err != nil {
 		return Dryness{}, err
 	}
@@ -173,9 +174,10 @@ func (g *Gates) dryAll(ctx context.Context, c *sluice.Campaign, how string) []as
 	return all
 }
 
-// SoldOut asks every shard whether it is dry, and pulls units to the shard to where others have some. It is sold out only
-// where every shard is dry in the epoch of c. Until then it is BUSY: the answer is false, and a claim may be tried
-// again, at once where Pulled says that there are units now. Any error: a shard does not answer; never sold out.
+// SoldOut asks every shard whether it is dry, and pulls units to the shard to where others have some. It is sold
+// out only where every shard is dry in the epoch of c. Until then it is BUSY: the answer is false, and a claim may
+// be tried again, at once where Pulled says that there are units now. Any error: a shard does not answer; never
+// sold out.
 //
 // Of several shards leases are asked for only where a look has found all of them dry: under a lease a shard takes no
 // units from others, and whoever asked again and again would keep a unit on its way for as long.

@@ -77,8 +77,8 @@ func TestTransferAcrossEpochs(t *testing.T) {
 	}
 }
 
-// TestTransferUnderLease: while a marker may stand nothing comes to a dry shard; and a giver whose units are on their way
-// is not dry.
+// TestTransferUnderLease: while a marker may stand nothing comes to a dry shard; and a giver whose units are on
+// their way is not dry.
 func TestTransferUnderLease(t *testing.T) {
 	h := sharded(t, 2, 1)
 	out, err := h.Out(t.Context(), &h.c, 0, 1, 1)
