@@ -80,7 +80,7 @@ func (c *Consumer) openFeed(w *wire) (*feed, error) {
 }
 
 // begin has the broker hand over, at the first call of a session.
-func (c *Consumer) begin(w *wire, f *feed) error {
+func (c *Consumer) begin(ctx context.Context, w *wire, f *feed) error {
 	f.mu.Lock()
 	begun := f.queue != nil
 	f.mu.Unlock()
@@ -97,6 +97,7 @@ func (c *Consumer) begin(w *wire, f *feed) error {
 	}
 	guard := time.AfterFunc(c.cfg.DialTimeout, w.raw.abort)
 	defer guard.Stop()
+	defer context.AfterFunc(ctx, w.raw.abort)() // the driver's calls know no context
 	// The bound is each consumer's own; the queue of dead letters hands over a few at a time.
 	if err := w.ch.Qos(c.cfg.Prefetch, 0, false); err != nil {
 		return err
@@ -152,8 +153,11 @@ func (c *Consumer) Receive(ctx context.Context, limit int) ([]sluice.Delivery, e
 	}
 	h.s.idle.Stop()
 	defer h.s.idle.Reset(idleAfter)
-	if err = c.begin(h.wire, h.s); err != nil {
+	if err = c.begin(ctx, h.wire, h.s); err != nil {
 		h.wire.raw.abort()
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
 		return nil, fmt.Errorf("rabbitmq: receive: %w: %w", sluice.ErrUnavailable, err)
 	}
 	h.s.mu.Lock()
