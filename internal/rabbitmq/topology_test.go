@@ -84,8 +84,9 @@ func TestAnotherTopologyIsRefused(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err := rabbitmq.OpenPublisher(t.Context(), config(v.URL))
-			if !errors.Is(err, sluice.ErrConflict) || !strings.Contains(err.Error(), tt.what) ||
-				!strings.Contains(err.Error(), "delete") {
+			var f *sluice.Fault
+			if !errors.As(err, &f) || f.Kind != sluice.ErrConflict || !strings.Contains(f.Detail, tt.what) ||
+				!strings.Contains(f.Detail, "delete") {
 				t.Errorf("the publisher says %v", err)
 			}
 			if _, err = rabbitmq.OpenConsumer(t.Context(), config(v.URL)); !errors.Is(err, sluice.ErrConflict) {
