@@ -27,6 +27,16 @@ func TestFlushIsWaitedFor(t *testing.T) {
 	if r := w.gate.admit(w.campaign(), w.claim("x", 1)); r != sluice.ReasonUnavailable {
 		t.Errorf("a gate that is not armed answers %s", r)
 	}
+	first := sluice.Campaign{
+		ID: "new", Title: "New", Kind: sluice.KindGoods, Control: sluice.ControlOpen, PerUserLimit: 1,
+		StartsAt: w.campaign().StartsAt, EndsAt: w.campaign().EndsAt, Goods: w.campaign().Goods,
+	}
+	if _, err := w.db.CreateCampaign(t.Context(), first, operator, sluice.MillisOf(time.Now())); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rearmer.Rearm(t.Context(), "new", 1, sluice.EpochPlanned); err != nil && !errors.Is(err, sluice.ErrConflict) {
+		t.Errorf("a campaign without a past waits for promises: %v", err)
+	}
 	w.sql(`UPDATE nodes SET seen_ms = seen_ms - 6000`) // it died
 	if _, err := rearmer.Rearm(t.Context(), w.id, 2, sluice.EpochLost); err != nil {
 		t.Error(err)

@@ -33,7 +33,8 @@ type comparison struct {
 	scanned  map[int]int64 // by shard: live units of its claims
 	suspects []sluice.ClaimID
 	claims   int64 // compared
-	held     int64 // live units of rows
+
+	stuckBefore sluice.Millis // what was admitted later and is not settled is in flight, as it should be
 }
 
 // errNotArmed says that a gate is missing or of another epoch than the ledger's: there is nothing to compare yet.
@@ -41,7 +42,8 @@ var errNotArmed = fmt.Errorf("%w: the gate is not armed for the campaign's epoch
 
 // compare reads both sides of a campaign. Gates go first, since what they have admitted reaches the ledger after them.
 func (r *Reconciler) compare(ctx context.Context, c sluice.Campaign) (*comparison, error) {
-	p := &comparison{scanned: map[int]int64{}}
+	now := sluice.MillisOf(r.agent.cfg.Now())
+	p := &comparison{scanned: map[int]int64{}, stuckBefore: now.Add(-r.cfg.Stuck)}
 	before, err := r.deps.Gates.State(ctx, c)
 	if err != nil {
 		return nil, err
@@ -83,7 +85,6 @@ func (p *comparison) load(ctx context.Context, rows Rows, campaign string) error
 	err := rows.Load(ctx, campaign, func(c sluice.Campaign) { p.c = c }, func(batch []sluice.ClaimRow) error {
 		for _, row := range batch {
 			p.rows = append(p.rows, entry{row: row})
-			p.held += int64(row.LiveUnits)
 		}
 		return nil
 	})
@@ -106,7 +107,9 @@ func (p *comparison) scan(ctx context.Context, gates Gates, shard int) error {
 			p.scanned[shard] += int64(g.LiveUnits)
 			if !known {
 				twice[g.ID] = true
-				p.suspect(g.ID)
+				if g.Queued == nil || g.Queued.At < p.stuckBefore { // the others are in flight
+					p.suspect(g.ID)
+				}
 				continue
 			}
 			p.rows[i].seen = true

@@ -161,6 +161,7 @@ type rearming struct {
 	next  int64
 	cause sluice.EpochCause
 	to    int           // the number of shards from this epoch on; 0: as before
+	first bool          // there never was a gate: nobody has promised anything
 	live  map[int]int64 // by shard that answers: units of live claims after the join
 	away  int64         // units of live claims whose shard does not answer
 	rows  int
@@ -177,8 +178,10 @@ func (w *rearming) run(ctx context.Context) error {
 	if !opened {
 		return errOvertaken
 	}
-	if err := w.flushed(ctx); err != nil {
-		return err
+	if !w.first {
+		if err := w.flushed(ctx); err != nil {
+			return err
+		}
 	}
 	if w.to > 0 {
 		if err := w.clear(ctx); err != nil {
@@ -206,6 +209,7 @@ func (w *rearming) seal(ctx context.Context) error {
 		return e
 	}
 	was := lastArmed(epochs)
+	w.first = was == 0
 	w.live = map[int]int64{}
 	sound := 0
 	for _, s := range states {
