@@ -250,6 +250,13 @@ func TestADiscardedDeadLetter(t *testing.T) {
 		w.dead(bad)
 		_, w.reconciler = w.agents(upkeep.Config{Now: later(time.Hour)})
 		clean(t, w.reconcile()) // it waits for a person, however long
+		sweeper := upkeep.NewSweeper(
+			upkeep.SweeperConfig{Config: upkeep.Config{Now: later(time.Hour)}}, upkeep.SweeperDeps{
+				Campaigns: w.db, Gates: w.gate, Repairs: w.gate, Settler: w.db, Letters: w.db,
+			})
+		if _, err := sweeper.RunOnce(t.Context()); err != nil || w.campaign().Stock.Held != 1 {
+			t.Errorf("a dead letter was swept: %d held, %v", w.campaign().Stock.Held, err)
+		}
 		w.discard()
 		w.release()
 		w.exact()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -100,30 +101,32 @@ func TestOneNodeLeads(t *testing.T) {
 func TestTheElectionIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, s := &ballot{}, &shelf{}
-		var failed int
+		var failed atomic.Int64
 		e := upkeep.NewExpirer(upkeep.Config{
 			Leader: b, Node: "a", Term: 4 * time.Second, Every: 100 * time.Millisecond,
 			OnPiece: func(_ sluice.Sweep, err error) {
 				if err != nil {
-					failed++
+					failed.Add(1)
 				}
 			},
 		}, s)
 		e.Start()
 		pass(time.Second)
-		if b.asked != 1 {
-			t.Errorf("asked %d times in a quarter of a term", b.asked)
-		}
-		b.set(func() { b.away = sluice.ErrUnavailable })
+		b.set(func() {
+			if b.asked != 1 {
+				t.Errorf("asked %d times in a quarter of a term", b.asked)
+			}
+			b.away = sluice.ErrUnavailable
+		})
 		pass(2900 * time.Millisecond)
-		if failed != 0 {
-			t.Errorf("%d pieces failed within the term", failed)
+		if failed.Load() != 0 {
+			t.Errorf("%d pieces failed within the term", failed.Load())
 		}
 		pass(time.Second)
 		was := s.look().calls
 		pass(10 * time.Second)
-		if s.look().calls != was || failed == 0 {
-			t.Errorf("%d pieces after the term, %d failed", s.look().calls-was, failed)
+		if s.look().calls != was || failed.Load() == 0 {
+			t.Errorf("%d pieces after the term, %d failed", s.look().calls-was, failed.Load())
 		}
 		b.set(func() { b.away = nil })
 		pass(time.Second)

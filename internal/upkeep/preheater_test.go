@@ -79,6 +79,8 @@ func TestPreheater(t *testing.T) {
 			50 * time.Minute, false, nil, ""},
 		{"another node arms it", 40 * time.Minute, sluice.ControlOpen, func(s *shop) { s.armErr = sluice.ErrConflict },
 			50 * time.Minute, false, nil, ""},
+		{"on sale and armed before", -time.Minute, sluice.ControlOpen,
+			func(s *shop) { s.wrong, s.armed["spring"], s.all[0].Epoch = 3, 2, 2 }, time.Second, true, nil, ""},
 		{"paused", 10 * time.Minute, sluice.ControlPaused, nil, time.Second, true, nil, ""},
 	}
 	for _, tt := range tests {
