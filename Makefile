@@ -102,7 +102,7 @@ race: servers
 
 .PHONY: e2e
 e2e: servers
-	@if [ -d test/e2e ]; then $(GO) test -count=1 -v -timeout 15m ./test/e2e/...; fi
+	$(GO) test -count=1 -v -timeout 15m -p 1 ./test/e2e/... ./test/front/... ./test/upgrade/...
 
 # Eight cells of the chaos matrix; the seed is printed.
 CHAOS_ARGS ?=

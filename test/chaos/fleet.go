@@ -19,7 +19,8 @@ type Shape struct {
 	MariaIn string // the folder of MariaDB's data; empty: a temporary one
 	Args    []string
 	// Alone: only the third node settles, so that settling can be broken apart from selling.
-	Alone bool
+	Alone  bool
+	Binary string // the program of every node; empty: the one of this source
 }
 
 // Fleet is three nodes and what they run on. Everything a node says to MariaDB, to RabbitMQ and to a single Redis goes
@@ -83,7 +84,7 @@ func (f *Fleet) node(tb testing.TB, s Shape, i int) *e2e.Server {
 	if s.Alone && i != nodes-1 {
 		args = append(args, "--settle-workers", "0")
 	}
-	n := e2e.Start(tb, e2e.Options{Args: append(args, s.Args...), NoReady: true})
+	n := e2e.Start(tb, e2e.Options{Args: append(args, s.Args...), NoReady: true, Binary: s.Binary})
 	u, err := url.Parse(n.URL)
 	if err != nil {
 		tb.Fatal(err)

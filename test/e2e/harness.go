@@ -75,7 +75,8 @@ type Options struct {
 	Env     []string // further environment, over the harness's own; NAME= takes a variable away
 	Scheme  string   // of the operators' listener, for readiness; default http
 	Client  *http.Client
-	NoReady bool // do not wait until it is ready
+	NoReady bool   // do not wait until it is ready
+	Binary  string // the program; default: the one of this source
 }
 
 // Server is a started server.
@@ -121,13 +122,26 @@ func (s *Server) Restart(tb testing.TB) {
 	s.WaitReady(tb)
 }
 
+// Replace stops the server in order and starts another program in its place, with the same settings, folder and
+// addresses. Empty means the program of this source.
+func (s *Server) Replace(tb testing.TB, binary string) {
+	tb.Helper()
+	s.Stop(tb)
+	s.opts.Binary = binary
+	s.Restart(tb)
+}
+
 func (s *Server) launch(tb testing.TB) {
 	tb.Helper()
 	args := []string{"serve", "--data", s.Data, "--listen", s.ports[0], "--admin-listen", s.ports[1]}
 	args = append(args, s.opts.Args...)
 	s.Env = environment(s.opts.Env)
 	s.log, s.exited = &logBuffer{}, make(chan struct{})
-	s.cmd = exec.Command(Binary(tb), args...)
+	program := s.opts.Binary
+	if program == "" {
+		program = Binary(tb)
+	}
+	s.cmd = exec.Command(program, args...)
 	s.cmd.Env, s.cmd.Stdout, s.cmd.Stderr = s.Env, s.log, s.log
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)
