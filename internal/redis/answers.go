@@ -181,7 +181,7 @@ func (a *Admission) Find(ctx context.Context, id sluice.ClaimID) (sluice.Claim, 
 	now := sluice.MillisOf(a.cfg.Now())
 	var all []sluice.Campaign
 	for _, c := range *a.byID.Load() {
-		if set := c.set.Load(); c.holders.has(id.User()) || !c.fetched.Load() && active(set, now) {
+		if set := c.set.Load(); c.holders.has(id.User()) || active(set, now) {
 			all = append(all, *set)
 		}
 	}
