@@ -53,6 +53,9 @@ for _ in $(seq 120); do
     kill -0 "$pid" || { tail -20 "$dir/log" >&2; exit 1; }
     sleep 0.5
 done
+# The embedded store cannot read all tables whose rows lie in their key ("not supported
+# in IntHandle" ends the process); TiKV, the store of a real cluster, is another program.
+sql "SET GLOBAL tidb_enable_clustered_index = 'OFF'"
 echo "TiDB $(sql 'SELECT VERSION()') on 127.0.0.1:$port" >&2
 export SLUICE_TEST_TIDB="mysql://root:@127.0.0.1:$port"
 if [ "${1:-}" = serve ]; then

@@ -44,13 +44,13 @@ func (db *DB) snapshot(
 		return translate(err, "snapshot")
 	}
 	defer func() { _ = conn.Close() }()
-	if err := db.openSnapshot(ctx, conn); err != nil {
-		return translate(err, "snapshot")
-	}
 	defer func() { _, _ = conn.ExecContext(context.WithoutCancel(ctx), `ROLLBACK`) }()
 	s := &snapshot{ctx: ctx, texts: db.rdb.texts}
 	if e := db.pause(ctx, func() {
-		// The first read of the transaction takes its snapshot.
+		// The first read of the transaction takes its snapshot; with TiDB, its beginning does.
+		if err = db.openSnapshot(ctx, conn); err != nil {
+			return
+		}
 		row := conn.QueryRowContext(ctx, `SELECT `+campaignColumns+` FROM campaigns WHERE id = ?`, campaignID)
 		s.campaign, err = scanCampaign(row)
 		if err == nil && begin != nil {
