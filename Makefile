@@ -80,7 +80,7 @@ arrows:
 	$(GO) test -count=1 ./internal/house
 
 # What tests start by themselves: internal/servers. Nothing is installed where all of it is there.
-SERVERS = redis-server:redis-server mariadb-server:mariadbd rabbitmq-server:rabbitmqctl nginx:nginx
+SERVERS = redis-server:redis-server mariadb-server:mariadbd rabbitmq-server:rabbitmqctl nginx:nginx systemd:systemd-analyze
 .PHONY: servers
 servers:
 	@missing=""; for s in $(SERVERS); do \
