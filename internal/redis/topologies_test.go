@@ -281,12 +281,12 @@ func (h *house) failover(kill func()) {
 	stop := h.buyers(4)
 	kill()
 	after := h.claim("after", "1", 1)
-	within(h.t, 20*time.Second, func() bool {
+	within(h.t, time.Minute, func() bool {
 		r, err := h.tryAdmit(h.t.Context(), after)
 		return err == nil && len(r.Claims) == 1 && (r.Claims[0].Verdict == welcome || r.Claims[0].Verdict == queued)
 	})
 	stop()
-	within(h.t, 10*time.Second, func() bool { _, err := h.State(h.t.Context(), h.c); return err == nil })
+	within(h.t, time.Minute, func() bool { _, err := h.State(h.t.Context(), h.c); return err == nil })
 	h.sums()
 	now, err := h.client.Identity(h.t.Context())
 	if err != nil {

@@ -285,7 +285,9 @@ func (w *fleet) move(ctx context.Context) error {
 	if err != nil || c.Shards < 2 {
 		return err
 	}
-	c.Epoch = w.knows[w.rng.IntN(fleetNodes)]
+	if c.Epoch = w.knows[w.rng.IntN(fleetNodes)]; c.Epoch == 0 {
+		return nil // that node knows of no gate yet
+	}
 	if w.chance(2) && len(w.transfers) > 0 {
 		return w.arrive(ctx)
 	}

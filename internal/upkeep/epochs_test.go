@@ -216,7 +216,12 @@ func TestRearmWithClaimsFlowing(t *testing.T) {
 				}
 			})
 		}
-		for range 6 {
+		enough := func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(promised) >= total
+		}
+		for i := 0; i < 6 || i < 500 && !enough(); i++ {
 			w.rearm(sluice.EpochPlanned)
 		}
 		close(stop)
