@@ -54,10 +54,11 @@ type Outbox struct {
 
 // stream is the outbox of one shard. made and cursor belong to whoever reads.
 type stream struct {
-	key    string
-	slot   uint16
-	made   bool   // the group is there
-	cursor string // of the search for abandoned entries
+	campaign string
+	key      string
+	slot     uint16
+	made     bool   // the group is there
+	cursor   string // of the search for abandoned entries
 }
 
 type entryID struct{ key, id string }
@@ -83,22 +84,31 @@ func NewOutbox(c *Client, cfg OutboxConfig) (*Outbox, error) {
 	}, nil
 }
 
-// Follow says which campaigns have outboxes: from before they are armed until all their claims are settled.
+// Follow says which campaigns have outboxes: from before they are armed until all their claims are settled. A campaign
+// that gets other shards gets other outboxes: those that it had are read on as long as it is followed.
 func (o *Outbox) Follow(campaigns []sluice.Campaign) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	was := o.byKey
 	o.byKey, o.streams = make(map[string]*stream, len(was)), nil
+	known := make(map[string]bool, len(campaigns))
 	for i := range campaigns {
+		known[campaigns[i].ID] = true
 		for shard := range shardsOf(&campaigns[i]) {
 			key := o.c.OutboxKey(&campaigns[i], shard)
 			s := was[key]
 			if s == nil {
-				s = &stream{key: key, cursor: "0-0"}
+				s = &stream{campaign: campaigns[i].ID, key: key, cursor: "0-0"}
 				if o.c.cluster {
 					s.slot = keySlot(key)
 				}
 			}
+			o.byKey[key] = s
+			o.streams = append(o.streams, s)
+		}
+	}
+	for key, s := range was {
+		if o.byKey[key] == nil && known[s.campaign] {
 			o.byKey[key] = s
 			o.streams = append(o.streams, s)
 		}

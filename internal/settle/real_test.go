@@ -43,7 +43,7 @@ func TestSettlerKilledInMidBatch(t *testing.T) {
 		if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 			t.Fatalf("the helper says %q: %v", line, err)
 		}
-		wait(t, fmt.Sprintf("helper %d settles more than %d", round, before), 30*time.Second, func() bool { return w.rows() > before })
+		wait(t, "the helper settles", 30*time.Second, func() bool { return w.rows() > before })
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		w.admit(w.claims(6000+500*round, 500), 50)
