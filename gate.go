@@ -138,6 +138,8 @@ type GateClaim struct {
 	LimitUnits int32
 	// Queued is the whole claim while it is not settled; nil later.
 	Queued *Claim
+	// Unread: it is not settled, and its message is of a version that this node cannot read. Queued is nil then.
+	Unread bool
 }
 
 // EpochCause says why a campaign's epoch was opened.

@@ -173,12 +173,15 @@ func callOf(r []byte) string {
 
 // admitted are the messages of calls that are not settled whole, as far as they were read.
 type admitted struct {
-	calls map[string]bool
-	byID  map[sluice.ClaimID]sluice.Claim
+	calls  map[string]bool
+	byID   map[sluice.ClaimID]sluice.Claim
+	unread map[sluice.ClaimID]bool // of a version that this node does not know
 }
 
 func newAdmitted() *admitted {
-	return &admitted{calls: map[string]bool{}, byID: map[sluice.ClaimID]sluice.Claim{}}
+	return &admitted{
+		calls: map[string]bool{}, byID: map[sluice.ClaimID]sluice.Claim{}, unread: map[sluice.ClaimID]bool{},
+	}
 }
 
 // fill gives claims that are not settled their whole claim. Those of a call that was settled since stay as they are.
@@ -204,6 +207,8 @@ func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []slu
 			for _, d := range Deliveries("", []byte(entry)) {
 				if d.Fault == "" {
 					a.byID[d.Claim.ID] = d.Claim
+				} else if otherVersion(d.Raw) {
+					a.unread[idOf(d.Raw)] = true
 				}
 			}
 		}
@@ -214,6 +219,7 @@ func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []slu
 			if c, ok := a.byID[all[i].ID]; ok {
 				all[i].Queued = &c
 			}
+			all[i].Unread = a.unread[all[i].ID]
 		}
 	}
 	return nil
@@ -408,6 +414,10 @@ func (g *Gates) findIn(ctx context.Context, c *sluice.Campaign, id sluice.ClaimI
 	for _, d := range Deliveries("", []byte(in.text())) {
 		if d.Fault == "" && d.Claim.ID == id {
 			return d.Claim, true, nil
+		}
+		if d.Fault != "" && otherVersion(d.Raw) && idOf(d.Raw) == id {
+			// It is there; saying that there is none would be wrong.
+			return sluice.Claim{}, false, fmt.Errorf("redis: %s: %s: %w", what(), d.Fault, sluice.ErrUnavailable)
 		}
 	}
 	return sluice.Claim{}, false, in.err

@@ -84,6 +84,9 @@ func idOf(raw []byte) (id sluice.ClaimID) {
 	return id
 }
 
+// otherVersion says whether raw is a message that another version wrote.
+func otherVersion(raw []byte) bool { return len(raw) >= minMessage && raw[0] != sluice.MessageVersion }
+
 // DecodeMessage reads one message from the front of b. raw is its bytes and rest is what follows it. With ErrVersion
 // the message is whole and of a version that this build cannot read; with ErrMessage raw is all of b, since nothing
 // that follows can be read either.
@@ -96,7 +99,7 @@ func DecodeMessage(b []byte) (c sluice.Claim, raw, rest []byte, err error) {
 		return c, b, nil, fmt.Errorf("%w: it says it has %d bytes", ErrMessage, n)
 	}
 	raw, rest = b[:n:n], b[n:]
-	if raw[0] != sluice.MessageVersion {
+	if otherVersion(raw) {
 		return c, raw, rest, fmt.Errorf("%w: %d", ErrVersion, raw[0])
 	}
 	if c, ok := decodeOne(raw); ok {

@@ -87,6 +87,8 @@ func judgeUnknown(
 	switch {
 	case !e.gate.Live:
 		return differ(sluice.DriftUnknownClaim, 0, repairNone, "ended in the gate, unknown to the ledger")
+	case e.gate.Unread:
+		return v, false // in flight between nodes of another version, or a dead letter
 	case e.gate.Queued == nil:
 		return differ(sluice.DriftUnknownClaim, units, repairNone, "settled for the gate, unknown to the ledger")
 	case e.dead || now-e.gate.Queued.At <= sluice.Millis(stuck.Milliseconds()):
