@@ -32,6 +32,7 @@ type CampaignSpec struct {
 	Protection   Protection
 	LimitGroup   string
 	Eligibility  Eligibility
+	Shards       int64 // of its gate; 0 means one
 	LoadTest     bool
 	Draft        bool
 }

@@ -37,6 +37,7 @@ type campaign struct {
 	Held         int64     `json:"held"`
 	Sold         int64     `json:"sold"`
 	PerUserLimit int64     `json:"per_user_limit"`
+	Shards       int64     `json:"shards"`
 	StartsAt     time.Time `json:"starts_at"`
 	EndsAt       time.Time `json:"ends_at"`
 	LimitGroup   string    `json:"limit_group"`
@@ -92,6 +93,9 @@ func (a *app) showCampaign(c campaign) {
 	a.say("  window     %s to %s", when(&c.StartsAt), when(&c.EndsAt))
 	a.say("  stock      %s = %s available + %s queued + %s held + %s sold", thousands(c.Total), thousands(c.Available),
 		thousands(c.Queued), thousands(c.Held), thousands(c.Sold))
+	if c.Shards > 1 {
+		a.say("  shards     %d", c.Shards)
+	}
 	if c.LimitGroup != "" {
 		a.say("  group      %s shares each user's limit", c.LimitGroup)
 	}

@@ -93,7 +93,7 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 	p.keys = admin.NewKeys(admin.KeysConfig{Ledger: p.ledger, Bootstrap: bootstrap})
 	p.campaigns = admin.NewCampaigns(admin.CampaignsConfig{
 		Ledger: p.ledger, Publisher: p, Permits: p.admission, Verifier: p.verifier, Noter: p.ledger, Log: s.log,
-		Releases: p.ledger,
+		Releases: p.ledger, MaxShards: p.maxShards(),
 	})
 	p.stock = admin.NewStock(admin.StockConfig{Ledger: p.ledger, Adjuster: p.admission})
 	p.grants = admin.NewGrants(admin.GrantsConfig{Ledger: p.ledger, Admitter: p.admission, Noter: p.ledger})
@@ -204,4 +204,12 @@ func (p *parts) Publish(ctx context.Context, c sluice.Campaign) error {
 		p.fleet.Changed()
 	}
 	return nil
+}
+
+// maxShards is how many shards a campaign's gate can have: there are none but in a Redis.
+func (p *parts) maxShards() int64 {
+	if p.remote == nil {
+		return 1
+	}
+	return sluice.MaxShards
 }

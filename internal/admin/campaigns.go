@@ -73,6 +73,7 @@ type CampaignsConfig struct {
 	Verifier  Verifier
 	Noter     Noter
 	Releases  Releases         // nil: views do not tell the next release
+	MaxShards int64            // of a campaign's gate; default 1: there is one permit, in this process or in the ledger
 	Now       func() time.Time // default time.Now
 	Log       *slog.Logger     // default: discard
 }
@@ -107,11 +108,39 @@ func (d *Campaigns) Create(ctx context.Context, s sluice.CampaignSpec, a sluice.
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.checkShards(ctx, &s); err != nil {
+		return sluice.CampaignView{}, err
+	}
 	c, err := d.cfg.Ledger.CreateCampaign(ctx, campaignOf(&s), a, now)
 	if err != nil {
 		return sluice.CampaignView{}, err
 	}
 	return d.publish(ctx, c)
+}
+
+// checkShards says whether the campaign can have the shards that it asks for. Campaigns of one limit group lie side by
+// side, shard by shard, so that one script sees all that a user has: they have equally many.
+func (d *Campaigns) checkShards(ctx context.Context, s *sluice.CampaignSpec) error {
+	var f faults
+	if most := max(1, d.cfg.MaxShards); s.Shards > most {
+		f.add("shards", "must be 1: only gates in Redis have shards")
+		return f.err()
+	}
+	if s.LimitGroup == "" {
+		return nil
+	}
+	all, err := d.cfg.Ledger.Campaigns(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		c := &all[i]
+		if c.LimitGroup == s.LimitGroup && int64(max(1, c.Shards)) != max(1, s.Shards) {
+			f.add("shards", "must be %d, as campaign %s of the limit group has", max(1, c.Shards), c.ID)
+			return f.err()
+		}
+	}
+	return nil
 }
 
 // campaignOf turns a checked spec into a campaign.
@@ -120,6 +149,7 @@ func campaignOf(s *sluice.CampaignSpec) sluice.Campaign {
 		ID: s.ID, Kind: s.Kind, Title: s.Title, ImageURL: s.ImageURL, Stock: sluice.Stock{Total: s.Total}, Created: s.Total,
 		PerUserLimit: int(s.PerUserLimit), StartsAt: s.StartsAt, EndsAt: s.EndsAt, Protection: s.Protection,
 		LimitGroup: s.LimitGroup, Eligibility: s.Eligibility, LoadTest: s.LoadTest, Control: sluice.ControlOpen,
+		Shards: int(s.Shards),
 	}
 	if c.ID == "" {
 		c.ID = newID("cmp")
@@ -322,6 +352,7 @@ func specOf(c *sluice.Campaign) sluice.CampaignSpec {
 	s := sluice.CampaignSpec{
 		Kind: c.Kind, Title: c.Title, ImageURL: c.ImageURL, Total: c.Stock.Total, PerUserLimit: int64(c.PerUserLimit),
 		Protection: c.Protection, LimitGroup: c.LimitGroup, Eligibility: c.Eligibility, LoadTest: c.LoadTest,
+		Shards: int64(c.Shards),
 	}
 	if c.Kind == sluice.KindGoods {
 		goods := c.Goods

@@ -28,6 +28,9 @@ func Validate(s *sluice.CampaignSpec) error {
 	f.terms(s)
 	f.protection(s.Protection)
 	f.eligibility(s.Eligibility)
+	if s.Shards != 0 {
+		within(&f, "shards", s.Shards, 1, sluice.MaxShards)
+	}
 	return f.err()
 }
 

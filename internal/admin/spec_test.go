@@ -85,6 +85,8 @@ func TestEveryFieldOfACampaignHasItsBounds(t *testing.T) {
 		{"negative units", func(s *spec) { s.Total = -5 }, []string{"total: is -5"}},
 		{"too many units", func(s *spec) { s.Total = sluice.MaxTotal + 1 }, []string{"total: 100000000"}},
 		{"no limit", func(s *spec) { s.PerUserLimit = 0 }, []string{"per_user_limit: from 1 to 10000"}},
+		{"no shards", func(s *spec) { s.Shards = -1 }, []string{"shards: from 1 to 64"}},
+		{"too many shards", func(s *spec) { s.Shards = 65 }, []string{"shards: from 1 to 64"}},
 		{"negative limit", func(s *spec) { s.PerUserLimit = -1 }, []string{"per_user_limit: is -1"}},
 		{"limit too high", func(s *spec) { s.PerUserLimit = 10_001 }, []string{"per_user_limit: 10000"}},
 		{"no window", func(s *spec) { s.StartsAt, s.EndsAt = 0, 0 }, []string{"starts_at: required", "ends_at: required"}},

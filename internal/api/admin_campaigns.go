@@ -47,6 +47,7 @@ type adminCampaign struct {
 	Protection   adminProtection      `json:"protection"`
 	LimitGroup   string               `json:"limit_group,omitempty"`
 	Eligibility  *adminEligibility    `json:"eligibility,omitempty"`
+	Shards       int                  `json:"shards" doc:"Of its gate; more than one only where gates are in Redis"`
 	LoadTest     bool                 `json:"load_test,omitempty" doc:"Kept out of public lists and of the summary"`
 	State        sluice.CampaignState `json:"state" enum:"draft,scheduled,live,paused,frozen,sold_out,ended"`
 	StateNote    string               `json:"state_note,omitempty" doc:"Why it is paused or frozen"`
@@ -93,7 +94,7 @@ func adminCampaignOf(v *sluice.CampaignView) adminCampaign {
 			v.Protection.MaxRate},
 		State: v.State, StateNote: v.ControlNote, Available: v.Available, Queued: v.Queued, Held: v.Stock.Held,
 		Sold: v.Stock.Sold, CreatedTotal: v.Created, Revision: v.Revision, SoldOutAt: moment(v.SoldOutAt),
-		CreatedAt: v.CreatedAt.Time(), UpdatedAt: v.UpdatedAt.Time(),
+		CreatedAt: v.CreatedAt.Time(), UpdatedAt: v.UpdatedAt.Time(), Shards: max(1, v.Shards),
 	}
 	if len(v.Eligibility.Claims) > 0 || v.Eligibility.Audience {
 		a.Eligibility = &adminEligibility{v.Eligibility.Claims, v.Eligibility.Audience}
@@ -128,6 +129,7 @@ type (
 		Protection   *protectionBody  `json:"protection,omitempty"`
 		LimitGroup   string           `json:"limit_group,omitempty" doc:"Campaigns of one group share each user's limit"`
 		Eligibility  *eligibilityBody `json:"eligibility,omitempty"`
+		Shards       *int64           `json:"shards,omitempty" nullable:"false" doc:"Of its gate, 1 to 64; default 1"`
 		LoadTest     bool             `json:"load_test,omitempty" doc:"Keep it out of public lists and of the summary"`
 		Draft        bool             `json:"draft,omitempty" doc:"Do not offer it yet: publish it later"`
 	}
@@ -191,8 +193,8 @@ type (
 func (b *campaignBody) spec() sluice.CampaignSpec {
 	s := sluice.CampaignSpec{
 		ID: b.ID, Kind: b.Kind, Title: b.Title, ImageURL: b.ImageURL, Total: b.Total,
-		PerUserLimit: valueOr(b.PerUserLimit, 1),
-		StartsAt:     sluice.MillisOf(b.StartsAt), EndsAt: sluice.MillisOf(b.EndsAt), LimitGroup: b.LimitGroup,
+		PerUserLimit: valueOr(b.PerUserLimit, 1), Shards: valueOr(b.Shards, 1),
+		StartsAt: sluice.MillisOf(b.StartsAt), EndsAt: sluice.MillisOf(b.EndsAt), LimitGroup: b.LimitGroup,
 		LoadTest: b.LoadTest, Draft: b.Draft, Coupon: b.Coupon.terms(),
 	}
 	if g := b.Goods; g != nil {
