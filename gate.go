@@ -142,6 +142,9 @@ type GateClaim struct {
 	Unread bool
 }
 
+// FirstEpoch is that of a campaign whose gates were never armed: arming opens the next one.
+const FirstEpoch = 1
+
 // EpochCause says why a campaign's epoch was opened.
 type EpochCause string
 

@@ -203,7 +203,10 @@ func (a *Admission) doubt(c *campaign, epoch int64, why string, strong bool) {
 		c.doubtAt.Store(max(1, now))
 	}
 	c.mu.Unlock()
-	if tell {
+	if tell && epoch <= sluice.FirstEpoch {
+		a.cfg.Log.Info("a campaign is to be armed for the first time", "campaign", c.id)
+		a.cfg.Doubt(c.id, epoch, why)
+	} else if tell {
 		a.cfg.Log.Warn("a gate is in doubt", "campaign", c.id, "epoch", epoch, "why", why)
 		a.cfg.Doubt(c.id, epoch, why)
 	}

@@ -47,8 +47,13 @@ func newDoubts(r *Rearmer) *doubts {
 }
 
 // Doubt has the campaign armed anew, where that has not happened since epoch: the gates of that epoch may have
-// forgotten claims, or are not there. It never blocks, and may be called as often as anybody notices.
+// forgotten claims, or are not there. Gates that never were have lost nothing. It never blocks, and may be called as
+// often as anybody notices.
 func (r *Rearmer) Doubt(campaign string, epoch int64) {
+	if epoch <= sluice.FirstEpoch {
+		r.Ask(campaign, epoch)
+		return
+	}
 	r.doubts.add(campaign, doubt{epoch, sluice.EpochLost})
 }
 

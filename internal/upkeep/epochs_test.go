@@ -377,3 +377,25 @@ func TestReshard(t *testing.T) {
 		}
 	})
 }
+
+// TestTheFirstArmingLostNothing: a campaign that was never armed has no gate, which is no loss.
+func TestTheFirstArmingLostNothing(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		c := w.campaign()
+		c.ID, c.Title = "autumn", "Autumn"
+		if _, err := w.db.CreateCampaign(t.Context(), c, operator, sluice.MillisOf(time.Now())); err != nil {
+			t.Fatal(err)
+		}
+		w.rearmer.Doubt(c.ID, sluice.FirstEpoch)
+		if _, err := w.rearmer.RunOnce(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		all, err := w.db.Epochs(t.Context(), c.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last := all[len(all)-1]; last.Epoch != sluice.FirstEpoch+1 || last.Cause != sluice.EpochPlanned {
+			t.Errorf("the first arming opened %+v", last)
+		}
+	})
+}
