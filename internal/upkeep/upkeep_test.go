@@ -199,43 +199,61 @@ func TestStopBeforeStart(t *testing.T) {
 	}
 }
 
-// attic is the cleaner's store: so many rows of each kind are left. mu guards all fields.
+// attic is the cleaner's store: so many rows of each kind are left, in the order of its methods. mu guards all fields.
 type attic struct {
-	mu              sync.Mutex
-	buckets, blocks int64
-	before          [2]sluice.Millis
+	mu     sync.Mutex
+	left   [5]int64
+	before [4]sluice.Millis
+	silent time.Duration
 }
 
-func (a *attic) take(left *int64, limit int) int64 {
-	n := min(*left, int64(limit))
-	*left -= n
-	return n
+func (a *attic) take(kind int, before sluice.Millis, limit int) (int64, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.before[kind] = before
+	n := min(a.left[kind], int64(limit))
+	a.left[kind] -= n
+	return n, nil
 }
 
 func (a *attic) DropBuckets(_ context.Context, before sluice.Millis, limit int) (int64, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.before[0] = before
-	return a.take(&a.buckets, limit), nil
+	return a.take(0, before, limit)
 }
 
 func (a *attic) DropExpiredBlocks(_ context.Context, before sluice.Millis, limit int) (int64, error) {
+	return a.take(1, before, limit)
+}
+
+func (a *attic) DropDeadLetters(_ context.Context, before sluice.Millis, limit int) (int64, error) {
+	return a.take(2, before, limit)
+}
+
+func (a *attic) DropRuns(_ context.Context, before sluice.Millis, limit int) (int64, error) {
+	return a.take(3, before, limit)
+}
+
+func (a *attic) DropNodes(_ context.Context, silent time.Duration) (int64, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.before[1] = before
-	return a.take(&a.blocks, limit), nil
+	n := a.left[4]
+	a.left[4], a.silent = 0, silent
+	return n, nil
 }
 
 func TestCleaner(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &attic{buckets: 1000, blocks: 10}
-		c := upkeep.NewCleaner(upkeep.CleanerConfig{KeepBuckets: time.Hour, KeepBlocks: time.Minute}, a)
+		a := &attic{left: [5]int64{1000, 10, 700, 900, 3}}
+		c := upkeep.NewCleaner(upkeep.CleanerConfig{
+			KeepBuckets: time.Hour, KeepBlocks: time.Minute, KeepLetters: 2 * time.Minute, KeepRuns: 3 * time.Minute,
+			KeepNodes: 4 * time.Minute,
+		}, a)
 		began := at(0)
 		c.Start()
 		synctest.Wait()
 		c.Stop()
-		if a.buckets != 0 || a.blocks != 0 || a.before != [2]sluice.Millis{began - 3_600_000, began - 60_000} {
-			t.Errorf("%d buckets and %d blocks are left, before %v", a.buckets, a.blocks, a.before)
+		before := [4]sluice.Millis{began - 3_600_000, began - 60_000, began - 120_000, began - 180_000}
+		if a.left != [5]int64{} || a.before != before || a.silent != 4*time.Minute {
+			t.Errorf("%v are left, before %v, nodes silent for %s", a.left, a.before, a.silent)
 		}
 	})
 }
