@@ -155,12 +155,15 @@ const (
 	SwitchDecisionLog  = "decision_log"
 	SwitchBypassBroker = "bypass_broker"
 	SwitchSettlers     = "settlers"
+	SwitchPaused       = "paused"
+	SwitchDegraded     = "degraded"
 )
 
 // Switches is the catalogue, in the order in which it is listed.
 func Switches() []SwitchSpec {
 	return []SwitchSpec{
 		{SwitchClosed, SwitchOnOff, true, true, 0, 1, "claims are refused with CLOSED; everything else goes on"},
+		{SwitchPaused, SwitchOnOff, true, true, 0, 1, "claims are refused with PAUSED; who holds a claim gets its answer"},
 		{SwitchReadOnly, SwitchOnOff, true, false, 0, 1,
 			"claims, payments by buyers, cancels and redemptions are refused; signed payment notifications are still taken"},
 		{SwitchPaymentsDown, SwitchOnOff, true, false, 0, 1, "the clock of unpaid windows stands still: no order expires"},
@@ -172,6 +175,8 @@ func Switches() []SwitchSpec {
 			"claims go from Redis to the ledger without the broker; nothing changes where there is none"},
 		{SwitchSettlers, SwitchValue, true, false, 0, 16,
 			"settling transactions that each server has under way at once; 0 means its own setting"},
+		{SwitchDegraded, SwitchOnOff, true, false, 0, 1, "claims are admitted in SQL and not in Redis, at a bounded rate; " +
+			"nothing changes where stock is not taken in Redis"},
 	}
 }
 

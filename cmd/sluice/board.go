@@ -11,9 +11,11 @@ import (
 // board puts switches in force in all parts that heed them.
 type board struct {
 	gate         *gate.Gate
-	logDecisions bool   // the decision log's state where its switch is not set
-	queue        *queue // nil without one
+	logDecisions bool          // the decision log's state where its switch is not set
+	queue        *queue        // nil without one
+	degrade      func(on bool) // nil where stock is not taken in a Redis
 	readOnly     atomic.Bool
+	degraded     atomic.Bool
 	set          atomic.Pointer[[]sluice.SwitchSetting]
 }
 
@@ -25,13 +27,21 @@ func (b *board) SetSwitches(all []sluice.SwitchSetting) {
 		set = append(slices.Clone(all), sluice.SwitchSetting{Name: sluice.SwitchDecisionLog, Value: 1, Set: true})
 	}
 	b.gate.SetSwitches(set)
-	readOnly := false
-	for _, s := range all {
-		readOnly = readOnly || s.Set && s.Name == sluice.SwitchReadOnly && s.Campaign == "" && s.Value != 0
+	on := func(name string) bool {
+		return slices.ContainsFunc(all, func(s sluice.SwitchSetting) bool {
+			return s.Set && s.Name == name && s.Campaign == "" && s.Value != 0
+		})
 	}
-	b.readOnly.Store(readOnly)
+	b.readOnly.Store(on(sluice.SwitchReadOnly))
+	b.degraded.Store(on(sluice.SwitchDegraded))
+	if b.degrade != nil {
+		b.degrade(b.degraded.Load())
+	}
 	if b.queue != nil {
 		b.queue.heed(all)
 	}
 	b.set.Store(&all)
 }
+
+// degradedByHand says whether an operator has campaigns sold in the ledger though gates could be armed.
+func (p *parts) degradedByHand() bool { return p.board != nil && p.board.degraded.Load() }

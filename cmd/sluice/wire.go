@@ -73,7 +73,7 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 	}
 	p.board = &board{gate: p.gate, logDecisions: s.cfg.DecisionLog.On}
 	if p.remote != nil {
-		p.board.queue = p.remote.queue
+		p.board.queue, p.board.degrade = p.remote.queue, p.remote.admission.Degrade
 	}
 	switches, err := p.openFleet(s)
 	if err != nil {

@@ -87,8 +87,8 @@ func (p *parts) gateAgents(s *server) []namedAgent {
 	r := p.remote
 	return []namedAgent{
 		{agentRearmer, r.rearmer},
-		{agentPreheater, upkeep.NewPreheater(upkeep.PreheaterConfig{Config: p.agentConfig(s, agentPreheater)},
-			p.ledger, r.rearmer, r.reconciler, freezer{p, s})},
+		{agentPreheater, upkeep.NewPreheater(upkeep.PreheaterConfig{Config: p.agentConfig(s, agentPreheater),
+			Held: p.degradedByHand}, p.ledger, r.rearmer, r.reconciler, freezer{p, s})},
 		{agentSweeper, upkeep.NewSweeper(upkeep.SweeperConfig{Config: p.agentConfig(s, agentSweeper)},
 			upkeep.SweeperDeps{Campaigns: p.ledger, Gates: r.gates, Repairs: r.gates, Settler: p.ledger, Letters: p.ledger})},
 		{agentReleaser, upkeep.NewReleaser(upkeep.ReleaserConfig{Config: p.agentConfig(s, agentReleaser)},

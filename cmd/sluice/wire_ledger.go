@@ -7,7 +7,6 @@ import (
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/direct"
-	"github.com/sluice-sale/sluice/internal/redis"
 	"github.com/sluice-sale/sluice/internal/settle"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 )
@@ -32,11 +31,8 @@ func (r rowsAlone) Verify(
 	return r.ledger.Verify(ctx, campaign, nil)
 }
 
-// openSpare makes where claims go while Redis is away; nil where the policy is to refuse them.
+// openSpare makes where claims go while Redis is away, by policy or by an operator's switch.
 func (p *parts) openSpare(s *server) *direct.Admission {
-	if redis.Policy(s.cfg.Degraded.Policy) != redis.PolicyLedger {
-		return nil
-	}
 	return direct.New(direct.Config{Log: s.log, Spare: true}, p.ledger, p.ledger)
 }
 

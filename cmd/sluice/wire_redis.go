@@ -72,16 +72,10 @@ func (p *parts) openRedis(ctx context.Context, s *server) (err error) {
 		Outcomes: r.results, Publisher: r.queue.confirming(),
 	}
 	spare := p.openSpare(s)
-	if spare != nil {
-		deps.Direct = spare
-	}
+	deps.Direct = spare
 	r.admission = redis.NewAdmission(p.admissionConfig(s), deps)
 	find.in.Store(r.admission)
-	if remote := (remoteAdmission{r.admission, r.rearmer}); spare != nil {
-		p.admission = withSpare{remote, spare}
-	} else {
-		p.admission = remote
-	}
+	p.admission = withSpare{remoteAdmission{r.admission, r.rearmer}, spare}
 	r.queue.listen(p, s)
 	return nil
 }
@@ -101,6 +95,7 @@ func (p *parts) openRearming(s *server) {
 	r := p.remote
 	r.rearmer = upkeep.NewRearmer(upkeep.RearmConfig{
 		Config:  p.agentConfig(s, agentRearmer),
+		Held:    p.degradedByHand,
 		OnArmed: func(_ string, _ int64, cause sluice.EpochCause, _ time.Duration) { s.metrics.Armed(cause) },
 	}, upkeep.RearmDeps{
 		Campaigns: p.ledger, Epochs: p.ledger, Rows: p.ledger, Armory: r.gates, Gates: r.gates, Repairs: r.gates,

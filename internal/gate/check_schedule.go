@@ -2,10 +2,14 @@ package gate
 
 import "github.com/sluice-sale/sluice"
 
-// checkSchedule applies the window and the control, by the gate's clock. Admission checks again by its own.
+// checkSchedule applies the window and the control, by the gate's clock, and the switch that pauses. Admission checks
+// window and control again by its own.
 func (g *Gate) checkSchedule(w *walk) bool {
 	c := w.entry.campaign
 	reason := c.Schedule(w.now)
+	if reason == sluice.ReasonNone && (w.switches.paused || w.entry.paused) {
+		reason = sluice.ReasonPaused
+	}
 	if reason == sluice.ReasonNone {
 		return false
 	}

@@ -61,6 +61,12 @@ var faults = []fault{
 	{"ended by hand", sluice.ReasonEnded, "control", func(s *stage) { s.campaign.Control = sluice.ControlEnded }},
 	{"paused", sluice.ReasonPaused, "control", func(s *stage) { s.campaign.Control = sluice.ControlPaused }},
 	{"frozen", sluice.ReasonPaused, "control", func(s *stage) { s.campaign.Control = sluice.ControlFrozen }},
+	{"all paused", sluice.ReasonPaused, "", func(s *stage) {
+		s.switches = append(s.switches, set(sluice.SwitchPaused, "", 1))
+	}},
+	{"campaign paused by switch", sluice.ReasonPaused, "", func(s *stage) {
+		s.switches = append(s.switches, set(sluice.SwitchPaused, "spring", 1))
+	}},
 	{"user", sluice.ReasonBlocked, "", func(s *stage) {
 		s.blocks = append(s.blocks, sluice.Block{ID: "blk_user", Scope: sluice.BlockUser, Value: "alice"})
 	}},

@@ -11,13 +11,14 @@ import (
 type switches struct {
 	set         map[switchKey]float64
 	closed      bool // for everyone: closed or read_only
+	paused      bool // for everyone
 	decisionLog bool
 }
 
 type switchKey struct{ name, campaign string }
 
 // SetSwitches replaces all switch settings: what is not in the list, or not Set, is at its default. The gate heeds
-// closed, read_only, max_rate, per_user_rate and decision_log. In force for every claim that begins afterwards.
+// closed, read_only, paused, max_rate, per_user_rate and decision_log. In force for every claim that begins afterwards.
 func (g *Gate) SetSwitches(settings []sluice.SwitchSetting) {
 	s := &switches{set: map[switchKey]float64{}}
 	for _, x := range settings {
@@ -26,6 +27,7 @@ func (g *Gate) SetSwitches(settings []sluice.SwitchSetting) {
 		}
 	}
 	s.closed = s.on(sluice.SwitchClosed, "") || s.on(sluice.SwitchReadOnly, "")
+	s.paused = s.on(sluice.SwitchPaused, "")
 	s.decisionLog = s.on(sluice.SwitchDecisionLog, "")
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -92,6 +92,7 @@ type Admission struct {
 	ops      opQueue
 	bucket   bucket
 	runs     runs
+	forced   atomic.Bool // an operator has claims go to the ledger
 
 	mu     sync.Mutex // guards the making of byID, and closed
 	closed bool

@@ -20,15 +20,20 @@ type degrading struct {
 	notBefore time.Duration // owned by the step
 }
 
-// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so: open an epoch
-// that is never armed, so that no gate anywhere admits; settle what this node promised; wait until all live nodes
+// Degrade has claims go to the ledger although the gates can be reached, or ends that: the gates are armed anew then.
+// It does not block; every node has to be told.
+func (a *Admission) Degrade(on bool) { a.forced.Store(on) }
+
+// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so, or of any where
+// an operator does: open an epoch that is never armed, so that no gate anywhere admits; settle what this node promised; wait until all live nodes
 // have; then admit in the ledger. It does not block.
 func (a *Admission) degraded(c *campaign) {
-	if a.cfg.Policy != PolicyLedger || a.deps.Fleet == nil || a.deps.Direct == nil {
+	if a.deps.Fleet == nil || a.deps.Direct == nil {
 		return
 	}
 	epoch := c.set.Load().Epoch
-	if c.directIn.Load() == epoch || !c.broken(a.cfg.DegradeAfter) || !c.degrade.busy.CompareAndSwap(false, true) {
+	wanted := a.forced.Load() || a.cfg.Policy == PolicyLedger && c.broken(a.cfg.DegradeAfter)
+	if c.directIn.Load() == epoch || !wanted || !c.degrade.busy.CompareAndSwap(false, true) {
 		return
 	}
 	started := a.background(func() {
@@ -58,7 +63,8 @@ func (c *campaign) broken(since time.Duration) bool {
 }
 
 func (a *Admission) stepDown(ctx context.Context, c *campaign) error {
-	if a.mono() < c.degrade.notBefore {
+	forced := a.forced.Load()
+	if !forced && a.mono() < c.degrade.notBefore {
 		return nil
 	}
 	epochs, err := a.deps.Fleet.Epochs(ctx, c.id)
@@ -67,7 +73,7 @@ func (a *Admission) stepDown(ctx context.Context, c *campaign) error {
 	}
 	last := epochs[len(epochs)-1]
 	if last.Cause != sluice.EpochDegraded {
-		if c.degrade.opened != 0 && last.Epoch > c.degrade.opened && last.ArmedAt != 0 {
+		if !forced && c.degrade.opened != 0 && last.Epoch > c.degrade.opened && last.ArmedAt != 0 {
 			c.degrade.notBefore, c.degrade.opened = a.mono()+againAfter, 0
 			return nil
 		}
@@ -76,7 +82,7 @@ func (a *Admission) stepDown(ctx context.Context, c *campaign) error {
 			return err // somebody else opened one: look again
 		}
 		last.Epoch++
-		a.cfg.Log.Warn("the gates cannot be reached: an epoch without them", "campaign", c.id, "epoch", last.Epoch)
+		a.cfg.Log.Warn("an epoch without gates", "campaign", c.id, "epoch", last.Epoch, "asked_for", forced)
 	}
 	a.SetEpoch(c.id, last.Epoch)
 	if c.flushed.Load() < last.Epoch {

@@ -159,6 +159,7 @@ func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.Shar
 	switch {
 	case later > set.Epoch:
 		a.SetEpoch(c.id, later)
+	case a.forced.Load(): // the gates are left alone until an operator wants them back
 	case !s.armed && wasArmed:
 		a.doubt(c, set.Epoch, "a gate that was armed is gone or of an earlier epoch", true)
 	case !s.armed && active(set, sluice.MillisOf(a.cfg.Now())):

@@ -17,6 +17,8 @@ type PreheaterConfig struct {
 	Last  time.Duration // ahead of the start, when it must have been verified; default 2 s
 	// OnPreheat is told of each verification; may be nil.
 	OnPreheat func(campaign string, ok bool)
+	// Held says that no gate is to be armed for now, nor to be judged; may be nil.
+	Held func() bool
 }
 
 // Arming builds gates; Verifying compares them with the ledger. The re-armer and the reconciler do.
@@ -79,6 +81,9 @@ func NewPreheater(
 func (p *Preheater) Wake() { p.wakeAt(1) }
 
 func (p *Preheater) preheat(ctx context.Context, now sluice.Millis, _ int) (w sluice.Sweep, err error) {
+	if p.cfg.Held != nil && p.cfg.Held() {
+		return w, nil
+	}
 	all, err := p.campaigns.Campaigns(ctx)
 	if err != nil {
 		return w, err

@@ -21,6 +21,8 @@ type RearmConfig struct {
 	Poll  time.Duration // between two looks at the nodes; default 50 ms
 	// OnArmed is told of each epoch that was armed and how long the campaign was closed for it; may be nil.
 	OnArmed func(campaign string, epoch int64, cause sluice.EpochCause, took time.Duration)
+	// Held says that no gate is to be armed for now: an operator has campaigns sold without them; may be nil.
+	Held func() bool
 }
 
 // RearmDeps are the parts of the re-armer. All are required, but Settler, without which shards cannot change.
@@ -59,6 +61,9 @@ func NewRearmer(cfg RearmConfig, deps RearmDeps) *Rearmer {
 	return r
 }
 
+// errHeld says that an operator has campaigns sold without gates.
+var errHeld = fmt.Errorf("%w: campaigns are sold in the ledger, as an operator wants", sluice.ErrConflict)
+
 // errOvertaken says that somebody else opened a later epoch or armed this one.
 var errOvertaken = fmt.Errorf("%w: another node is arming the campaign", sluice.ErrConflict)
 
@@ -89,6 +94,9 @@ func (r *Rearmer) Reshard(ctx context.Context, campaign string, shards int) (epo
 func (r *Rearmer) rearm(
 	ctx context.Context, campaign string, from int64, cause sluice.EpochCause, shards int,
 ) (epoch int64, err error) {
+	if r.cfg.Held != nil && r.cfg.Held() {
+		return 0, errHeld
+	}
 	if _, busy := r.busy.LoadOrStore(campaign, true); busy {
 		return 0, errOvertaken
 	}
