@@ -106,6 +106,13 @@ func (in *intake) add(got []sluice.Delivery) {
 // take waits for work and gives up to limit items of it; nil once ctx is done or stop is closed.
 func (in *intake) take(ctx context.Context, stop <-chan struct{}, limit int) []item {
 	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-stop:
+			return nil
+		default:
+		}
 		in.mu.Lock()
 		due := in.unpark(time.Now())
 		n := min(limit, len(in.ready))

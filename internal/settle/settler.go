@@ -163,9 +163,12 @@ func (s *Settler) Paused() bool { return s.paused.Load() > 0 }
 func (s *Settler) InHand() int { return s.in.hand() }
 
 // Drive settles claims that did not come from the queue, such as dead letters that a person replays. It returns once they
-// are in hand; their tries are counted like all others. ErrUnavailable: the settler stops, or ctx was done before there
-// was room.
+// are in hand; their tries are counted like all others. ErrUnavailable: the settler does not run, or ctx was done before
+// there was room.
 func (s *Settler) Drive(ctx context.Context, claims []sluice.Claim) error {
+	if !s.running() {
+		return fmt.Errorf("settle: drive %d claims: %w: the settler does not run", len(claims), sluice.ErrUnavailable)
+	}
 	for len(claims) > 0 {
 		room := s.in.room(ctx, s.ctx.Done())
 		if room == 0 {
@@ -180,6 +183,12 @@ func (s *Settler) Drive(ctx context.Context, claims []sluice.Claim) error {
 		claims = claims[n:]
 	}
 	return nil
+}
+
+func (s *Settler) running() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.started && s.ctx.Err() == nil
 }
 
 func (s *Settler) settleUntil(end <-chan struct{}) {
