@@ -207,6 +207,8 @@ func nextOf(code string) string {
 		return "sluice switch list"
 	case "UNKNOWN_BLOCK":
 		return "sluice blocklist list"
+	case "NO_SETTLER":
+		return "--admin-url with a node that settles claims from a queue"
 	case "UNKNOWN_DEAD_LETTER":
 		return "sluice deadletter list"
 	case "UNKNOWN_RUN":

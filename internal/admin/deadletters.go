@@ -90,7 +90,7 @@ func (d *DeadLetters) Replay(
 	ctx context.Context, q sluice.DeadLetterQuery, by sluice.Actor,
 ) (sluice.DeadLetterRun, error) {
 	if d.cfg.Driver == nil {
-		return sluice.DeadLetterRun{}, sluice.NewFault(sluice.ErrUnavailable, "NO_SETTLER",
+		return sluice.DeadLetterRun{}, sluice.NewFault(sluice.ErrConflict, "NO_SETTLER",
 			"this server settles no claims from a queue")
 	}
 	pause := time.Second * letterPiece / time.Duration(d.cfg.Rate)

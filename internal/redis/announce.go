@@ -80,7 +80,8 @@ func readAnnounced(message string) []sluice.Announcement {
 type NewsConfig struct {
 	Log      *slog.Logger
 	Outcomes func(all []sluice.Announcement)
-	// Settings is told the revision that somebody announced, and 0 where announcements may have been missed.
+	// Settings is told the revision that somebody announced, and 0 whenever it has joined: announcements may have been
+	// missed before.
 	Settings func(rev int64)
 }
 
@@ -122,15 +123,7 @@ func (n *News) run() {
 	outcomes, settings := n.c.cfg.Prefix+outcomesChannel, n.c.cfg.Prefix+settingsChannel
 	for pause := firstRejoin; n.ctx.Err() == nil; pause = min(2*pause, lastRejoin) {
 		joined := time.Now()
-		err := n.c.rdb.Receive(n.ctx, n.c.rdb.B().Subscribe().Channel(outcomes, settings).Build(),
-			func(m rueidis.PubSubMessage) {
-				switch m.Channel {
-				case outcomes:
-					n.outcomes(m.Message)
-				case settings:
-					n.settings(m.Message)
-				}
-			})
+		err := n.listen(outcomes, settings)
 		if n.ctx.Err() != nil {
 			return
 		}
@@ -139,7 +132,34 @@ func (n *News) run() {
 			pause = firstRejoin
 		}
 		rest(n.ctx, pause)
-		n.settings("0")
+	}
+}
+
+// listen is one connection, from joining until it is lost. It is a connection of its own, since the driver would join
+// again by itself and not say so: what was announced in between would be missed without a word.
+func (n *News) listen(outcomes, settings string) error {
+	conn, release := n.c.rdb.Dedicate()
+	defer release()
+	lost := conn.SetPubSubHooks(rueidis.PubSubHooks{OnMessage: func(m rueidis.PubSubMessage) {
+		switch m.Channel {
+		case outcomes:
+			n.outcomes(m.Message)
+		case settings:
+			n.settings(m.Message)
+		}
+	}})
+	ctx, cancel := n.c.limited(n.ctx)
+	err := conn.Do(ctx, conn.B().Subscribe().Channel(outcomes, settings).Build()).Error()
+	cancel()
+	if err != nil {
+		return sorted(err, "listen to announcements")
+	}
+	n.settings("0")
+	select {
+	case err = <-lost:
+		return err
+	case <-n.ctx.Done():
+		return n.ctx.Err()
 	}
 }
 
