@@ -16,15 +16,19 @@ const (
 	maxDone   = 1000
 )
 
+// firstEpoch is what a campaign is created with; its first arming opens the next one.
+const firstEpoch = 1
+
 // Permit says what is available and queued, and since when the campaign is sold out (zero while it is not), as the
-// gates said at the last look: see Age. ok is false until they were seen once.
+// gates said at the last look: see Age. ok is false until they were seen once, and while a campaign that never had gates
+// is armed for the first time: all of its stock is free then, and not sold out.
 func (a *Admission) Permit(id string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool) {
 	c := a.find(id)
 	if c == nil {
 		return p, 0, false
 	}
 	s := c.seen.Load()
-	if s == nil {
+	if s == nil || !s.armed && s.epoch <= firstEpoch {
 		return p, 0, false
 	}
 	return s.permit, s.soldOutAt, true

@@ -36,6 +36,9 @@ type state struct {
 // shared is the one thing of the process that outlives a test.
 var shared state
 
+// FreeAddr gives a loopback address that no other test process was given and nobody listens on.
+func FreeAddr(t testing.TB) string { t.Helper(); return local(freePort(t)) }
+
 // freePort gives a port that no other test process was given and nobody listens on.
 func freePort(t testing.TB) int {
 	t.Helper()

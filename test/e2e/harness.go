@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -21,6 +20,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sluice-sale/sluice/internal/servers"
 )
 
 // Bounds of the harness.
@@ -301,15 +302,10 @@ func (s *Server) end(tb testing.TB) {
 	}
 }
 
-// FreeAddr gives a loopback address that nobody listens on.
+// FreeAddr gives a loopback address that nobody listens on, nor will: it is below the ports that the kernel gives away.
 func FreeAddr(tb testing.TB) string {
 	tb.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer ln.Close()
-	return ln.Addr().String()
+	return servers.FreeAddr(tb)
 }
 
 // Answer is what a call came to.

@@ -68,6 +68,7 @@ func (f *fleet) exact(t *testing.T, campaign string, units int) {
 func TestPitfallsOnAFleet(t *testing.T) {
 	f := newFleet(t, servers.Redis(t))
 	t.Run("3 a quantity below one mints nothing", f.quantities)
+	t.Run("15 a new campaign is not sold out", f.newIsLive)
 	t.Run("15 the marker ages", f.markerAges)
 	t.Run("16 fifty clicks of one user", f.clicks)
 	t.Run("21 the stock changes after the preheat", f.adjusted)
@@ -90,6 +91,24 @@ func (f *fleet) quantities(t *testing.T) {
 		t.Errorf("all three: %+v %v", c, err)
 	}
 	f.exact(t, "quantities", 3)
+}
+
+// newIsLive looks at campaigns in the moment of their creation, before there are gates.
+func (f *fleet) newIsLive(t *testing.T) {
+	for i := range 5 {
+		id := fmt.Sprint("new", i)
+		a := f.nodes[i%3].Admin(t, "POST", "/v1/admin/campaigns", e2e.Goods(id, 7, 1, nil), 201)
+		for _, body := range [][]byte{a.Body, f.nodes[i%3].Admin(t, "GET", "/v1/admin/campaigns/"+id, nil, 200).Body} {
+			var c struct {
+				State     string
+				Available int
+			}
+			e2e.Answer{Body: body}.Into(t, &c)
+			if c.State != "live" || c.Available != 7 {
+				t.Errorf("%s", body)
+			}
+		}
+	}
 }
 
 func (f *fleet) markerAges(t *testing.T) {
