@@ -38,14 +38,17 @@ func newNode(s *server) sluice.Node {
 
 // openMySQL opens the ledger that several nodes share. What commits mean for permits is kept in it too, where permits
 // are in other processes.
-func (p *parts) openMySQL(ctx context.Context, s *server) (err error) {
+func (p *parts) openMySQL(ctx context.Context, s *server) error {
 	c := s.cfg.MySQL
-	p.ledger, err = sqldb.OpenMySQL(ctx, sqldb.MySQLConfig{
+	with := sqldb.MySQLConfig{
 		URL: s.cfg.Ledger.Reveal(), Urgent: c.Urgent, Claims: c.Claims, Background: c.Background, Readers: c.Readers,
 		MaxWaiting: c.Waiting, Dial: c.DialTimeout, Write: c.Timeout, Read: c.Timeout, LockWait: c.LockWait, Idle: c.Idle,
 		Node: p.node.ID, Remote: s.cfg.Admission.IsURL(), Log: s.log, Doubt: p.doubt(s), OnBatch: p.onBatch(s),
+	}
+	return s.await(ctx, "MySQL", func(ctx context.Context) (err error) {
+		p.ledger, err = sqldb.OpenMySQL(ctx, with)
+		return err
 	})
-	return err
 }
 
 // shared says whether other nodes may stand on the same ledger.

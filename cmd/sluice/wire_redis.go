@@ -47,9 +47,13 @@ func (p *parts) openRedis(ctx context.Context, s *server) (err error) {
 	if err != nil {
 		return fmt.Errorf("redis.ca: %w", err)
 	}
-	r.client, err = redis.Open(ctx, redis.Config{
+	with := redis.Config{
 		URL: s.cfg.Admission.Reveal(), Prefix: s.cfg.Redis.Prefix, TLS: tlsConfig, Dial: s.cfg.Redis.DialTimeout,
 		Timeout: s.cfg.Redis.Timeout, Name: "sluice-" + p.node.Name, Log: s.log,
+	}
+	err = s.await(ctx, "Redis", func(ctx context.Context) (err error) {
+		r.client, err = redis.Open(ctx, with)
+		return err
 	})
 	if err != nil {
 		return &failure{code: exitFailed, err: err, next: "sluice doctor"}

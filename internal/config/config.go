@@ -30,6 +30,9 @@ type Config struct {
 	Redis    Redis    `key:"redis"`
 	MySQL    MySQL    `key:"mysql"`
 	RabbitMQ RabbitMQ `key:"rabbitmq"`
+	Start    struct {
+		Wait time.Duration `key:"wait" min:"0s" max:"1h" default:"1m"`
+	} `key:"start"`
 
 	TrustedProxies []netip.Prefix `key:"trusted_proxies"`
 	LoginURL       string         `key:"login_url" kind:"url"`

@@ -41,11 +41,13 @@ var meanings = map[string]string{
 	"rabbitmq.replicas":        "Replicas of a new quorum queue; 0: what the broker itself chooses.",
 	"rabbitmq.dial_timeout":    "How long a connection to RabbitMQ may take to come about.",
 	"rabbitmq.confirm_timeout": "How long RabbitMQ may take to confirm a message before it is published again.",
-	"trusted_proxies":          "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
-	"login_url":                "Where the sale page sends a buyer who has no token.",
-	"pay_url":                  "Where the sale page sends a buyer to pay.",
-	"api.decision_status":      "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
-	"cors.origins":             "Origins whose pages may call the public listener, as https://shop.example; * for all.",
+	"start.wait": "How long a start waits for MySQL, and then for Redis, where one does not answer yet. A RabbitMQ " +
+		"that is away keeps no node from starting.",
+	"trusted_proxies":     "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
+	"login_url":           "Where the sale page sends a buyer who has no token.",
+	"pay_url":             "Where the sale page sends a buyer to pay.",
+	"api.decision_status": "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
+	"cors.origins":        "Origins whose pages may call the public listener, as https://shop.example; * for all.",
 	"admin.key": "The operator's key (role admin). Several at once, for rotation. Unset: made and kept in the data " +
 		"folder.",
 	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. Refused " +

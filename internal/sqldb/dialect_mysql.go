@@ -27,6 +27,10 @@ const (
 	myTiDBSchema       = 8028
 	myRecordChanged    = 1020 // MariaDB from 10.6 on, where innodb_snapshot_isolation is on
 	myPacketTooLarge   = 1153
+	myDeniedDatabase   = 1044
+	myDenied           = 1045
+	myNoDatabase       = 1049
+	myDeniedPlugin     = 1698
 )
 
 // myCode gives the number of an error that the server answered, or 0.

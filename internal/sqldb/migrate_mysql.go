@@ -31,7 +31,7 @@ func migrateMySQL(ctx context.Context, base *mysql.Config, log *slog.Logger) (er
 	defer func() { _ = pool.Close() }()
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return translate(err, "connect")
+		return notConnected(err)
 	}
 	defer func() { _ = conn.Close() }()
 	sum := sha256.Sum256([]byte(base.DBName)) // the lock is the server's, not the database's
@@ -56,6 +56,15 @@ func migrateMySQL(ctx context.Context, base *mysql.Config, log *slog.Logger) (er
 		return err
 	}
 	return appendOnly(ctx, conn, log)
+}
+
+// notConnected sorts an error of connecting: ErrInvalid where only another URL can help, else ErrUnavailable.
+func notConnected(err error) error {
+	switch myCode(err) {
+	case myDeniedDatabase, myDenied, myNoDatabase, myDeniedPlugin:
+		return fmt.Errorf("sqldb: connect: %w: %w", sluice.ErrInvalid, err)
+	}
+	return translate(err, "connect")
 }
 
 // appendOnly has the database refuse to change what is in the audit log. TiDB has no triggers, and a server that writes

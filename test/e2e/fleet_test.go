@@ -68,14 +68,22 @@ func threeNodes(t *testing.T, admission, queue string) {
 }
 
 // startNodes starts n servers of one fleet.
-func startNodes(t *testing.T, n int, args ...string) (all []*e2e.Server) {
+func startNodes(t *testing.T, n int, args ...string) []*e2e.Server {
+	t.Helper()
+	return startAll(t, false, n, args...)
+}
+
+// startAll is startNodes for those that may have to wait for a store: it does not wait for them.
+func startAll(t *testing.T, early bool, n int, args ...string) (all []*e2e.Server) {
 	t.Helper()
 	for i := range n {
 		all = append(all, e2e.Start(t, e2e.Options{NoReady: true,
 			Args: append([]string{"--node-name", fmt.Sprintf("node%d", i), "--payment-provider", "sandbox"}, args...)}))
 	}
 	for _, s := range all {
-		s.WaitReady(t)
+		if !early {
+			s.WaitReady(t)
+		}
 	}
 	return all
 }
