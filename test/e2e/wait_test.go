@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-sale/sluice/test/e2e"
 )
 
-// TestAStartWaitsForItsStores: a node that is started before MySQL, and then before Redis, says once what it waits for,
-// is ready when they are there, and sells. RabbitMQ may come later still: it sells without, and settles once that is up.
+// TestAStartWaitsForItsStores: a node that is started before MySQL and Redis says once what it waits for, is ready when
+// they are there, and sells. RabbitMQ may come later still: it sells without, and settles once that is up.
 func TestAStartWaitsForItsStores(t *testing.T) {
 	redis, maria, rabbit := servers.Redis(t), servers.OwnMariaDB(t, ""), servers.OwnRabbit(t)
 	maria.Kill9()
