@@ -46,10 +46,11 @@ func TestDeadLettersOnTheCommandLine(t *testing.T) {
 		want []string // of what is printed, in this order
 		sent []string
 	}{
-		{"list --campaign spring", []string{"ID  STATE  CAMPAIGN", "8  kept", "version: 9", "7  kept", "spring    clm_x  alice", "2"},
+		{"list --campaign spring", []string{"ID  STATE  CAMPAIGN", "8  kept", "version: 9", "7  kept",
+			"spring    clm_x  alice", "2"},
 			[]string{"GET /v1/admin/dead-letters?campaign_id=spring&state=kept"}},
-		{"show 7", []string{"Dead letter 7: kept", "refuses the row", "tries     3, from", "clm_x (claim)", "spring, epoch 4", "alice",
-			"r1", "units     2"}, []string{"GET /v1/admin/dead-letters/7"}},
+		{"show 7", []string{"Dead letter 7: kept", "refuses the row", "tries     3, from", "clm_x (claim)",
+			"spring, epoch 4", "alice", "r1", "units     2"}, []string{"GET /v1/admin/dead-letters/7"}},
 		{"show 8", []string{"message   4 bytes", "09 61 01 62"}, []string{"GET /v1/admin/dead-letters/8"}},
 		{"replay 7 8 --reason mended", []string{"6 dead letters replayed", "2 of them still cannot be read"},
 			[]string{`POST /v1/admin/dead-letters/replay {"ids":[7,8],"reason":"mended"}`}},

@@ -135,8 +135,8 @@ func TestDeadLettersAreShown(t *testing.T) {
 		t.Errorf("a page of two: %s", list)
 	}
 	one := l.want(200, `"claim_id":"`+l.claim("u1").ID.String(), "GET", lettersURI+"/1", "")
-	for _, has := range []string{`"tries":3`, `"error":"the row is refused"`, `"user_id":"u1"`, `"quantity":2`, `"epoch":4`,
-		`"state":"kept"`, `"source":"claim"`, `"request_id":"r"`} {
+	for _, has := range []string{`"tries":3`, `"error":"the row is refused"`, `"user_id":"u1"`, `"quantity":2`,
+		`"epoch":4`, `"state":"kept"`, `"source":"claim"`, `"request_id":"r"`} {
 		if !strings.Contains(one, has) {
 			t.Errorf("%s: %s is missing", one, has)
 		}
@@ -163,7 +163,8 @@ func TestDeadLettersInBulk(t *testing.T) {
 	l.want(422, `"as_of"`, "POST", lettersURI+"/replay", `{}`)
 	l.want(422, `"as_of"`, "POST", lettersURI+"/discard", `{"as_of":"2999-01-01T00:00:00Z"}`)
 	l.want(422, `"ids"`, "POST", lettersURI+"/discard", `{"ids":[0]}`)
-	l.want(200, `"done":120,"failed":0,"more":false`, "POST", lettersURI+"/replay", `{"as_of":"`+seen+`","reason":"mended"}`)
+	l.want(200, `"done":120,"failed":0,"more":false`, "POST", lettersURI+"/replay",
+		`{"as_of":"`+seen+`","reason":"mended"}`)
 	if len(l.driven) != 120 || l.driven[0].User != "u0" || l.driven[0].Epoch != 4 || l.driven[0].Quantity != 2 {
 		t.Errorf("%d were driven, the first is %+v", len(l.driven), l.driven[0])
 	}
@@ -195,8 +196,8 @@ func TestUnreadableLettersAreReplayed(t *testing.T) {
 	l.want(200, `"state":"kept"`, "GET", lettersURI+"/2", "")
 }
 
-// TestDeadLettersOfAServerThatSettlesNothing: a replay changes nothing there, and one that does not reach the settler is
-// no success.
+// TestDeadLettersOfAServerThatSettlesNothing: a replay changes nothing there, and one that does not reach the settler
+// is no success.
 func TestDeadLettersOfAServerThatSettlesNothing(t *testing.T) {
 	l := newLetters(t, false)
 	l.die("u1")

@@ -27,7 +27,9 @@ func TestQueuedTellsTheTypicalWait(t *testing.T) {
 		claims.put(queued)
 		gate := &fakeGate{campaign: spring()}
 		gate.decide = func(context.Context, *sluice.ClaimRequest) sluice.Decision {
-			return sluice.Decision{Reason: sluice.ReasonQueued, State: sluice.ClaimQueued, HasID: true, ID: queued.ID, Quantity: 1}
+			return sluice.Decision{
+				Reason: sluice.ReasonQueued, State: sluice.ClaimQueued, HasID: true, ID: queued.ID, Quantity: 1,
+			}
 		}
 		p := public(t, api.PublicConfig{Typical: func() time.Duration { return tt.typical }},
 			api.PublicDeps{Gate: gate, Claims: claims})

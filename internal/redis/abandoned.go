@@ -8,8 +8,8 @@ import (
 	"github.com/redis/rueidis"
 )
 
-// claimAbandoned takes over entries whose reader did not end them in time, until limit deliveries are there, and now and
-// then forgets readers that are gone for good.
+// claimAbandoned takes over entries whose reader did not end them in time, until limit deliveries are there, and now
+// and then forgets readers that are gone for good.
 func (o *Outbox) claimAbandoned(ctx context.Context, streams []*stream, limit int) error {
 	now := time.Now()
 	o.mu.Lock()

@@ -51,8 +51,8 @@ func patiently(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-// TestAnnouncementsReachEveryNode: outcomes as they were told, in messages of a bounded size, and revisions of settings;
-// a node whose Redis was away hears again by itself, and is told that it may have missed something.
+// TestAnnouncementsReachEveryNode: outcomes as they were told, in messages of a bounded size, and revisions of
+// settings; a node whose Redis was away hears again by itself, and is told that it may have missed something.
 func TestAnnouncementsReachEveryNode(t *testing.T) {
 	server := servers.Redis(t)
 	open := func() *redis.Client {

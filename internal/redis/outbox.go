@@ -33,9 +33,9 @@ type OutboxConfig struct {
 	Log       *slog.Logger
 }
 
-// Outbox reads the streams in which admission leaves the messages of admitted claims, of all shards of the campaigns that
-// it follows, as one of a group of readers. An entry holds the messages of one call of admission; it is taken out of its
-// stream once all of them were acknowledged. What is in a stream is not done.
+// Outbox reads the streams in which admission leaves the messages of admitted claims, of all shards of the campaigns
+// that it follows, as one of a group of readers. An entry holds the messages of one call of admission; it is taken
+// out of its stream once all of them were acknowledged. What is in a stream is not done.
 type Outbox struct {
 	c   *Client
 	cfg OutboxConfig
@@ -298,8 +298,8 @@ func (o *Outbox) readGroups(ctx context.Context, groups [][]*stream, limit int, 
 	return 0, failed
 }
 
-// keep puts entries in hand. One that is in hand already was held for too long, or given up by those who had it: what is
-// open of it is handed over again.
+// keep puts entries in hand. One that is in hand already was held for too long, or given up by those who had it: what
+// is open of it is handed over again.
 func (o *Outbox) keep(key string, entries []rueidis.XRangeEntry) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -309,7 +309,8 @@ func (o *Outbox) keep(key string, entries []rueidis.XRangeEntry) {
 		tag := key + " " + id.id
 		all := Deliveries(tag, []byte(text))
 		if !ok || len(all) == 0 {
-			all = []sluice.Delivery{{Tag: tag, Raw: []byte(fmt.Sprint(entries[i].FieldValues)), Fault: "an entry without a message"}}
+			raw := []byte(fmt.Sprint(entries[i].FieldValues))
+			all = []sluice.Delivery{{Tag: tag, Raw: raw, Fault: "an entry without a message"}}
 		}
 		e := o.hand[id]
 		if e == nil || len(e.done) != len(all) {

@@ -50,7 +50,8 @@ func (o *outboxes) add(t *testing.T, key, entry string) {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		err := o.raw.Do(ctx, o.raw.B().Xadd().Key(key).Id("*").FieldValue().FieldValue(redis.OutboxField, entry).Build()).Error()
+		call := o.raw.B().Xadd().Key(key).Id("*").FieldValue().FieldValue(redis.OutboxField, entry).Build()
+		err := o.raw.Do(ctx, call).Error()
 		if err == nil {
 			return
 		}

@@ -162,7 +162,10 @@ func TestDiscardAgainstAReplay(t *testing.T) {
 	})
 	both.Wait()
 	w.settler(w.ledger, settle.Config{}) // and once more, by the queue
-	wait(t, "everything is settled", 30*time.Second, func() bool { f := w.figures(); return f.Queued == 0 && f.Backlog == 0 })
+	wait(t, "everything is settled", 30*time.Second, func() bool {
+		f := w.figures()
+		return f.Queued == 0 && f.Backlog == 0
+	})
 	released := w.carry()
 	confirmed := 0
 	for i := range claims {

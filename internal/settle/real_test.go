@@ -64,7 +64,8 @@ func TestAnswersOfCommitsGetLost(t *testing.T) {
 	proxy := servers.Proxy(t, m.Addr)
 	w.admit(w.claims(0, 3000), 100)
 	var y tally
-	s := w.settler(w.open(replaceHost(m.URL, m.Addr, proxy.Addr), time.Second), settle.Config{MaxBatch: 100, OnBatch: y.add})
+	through := w.open(replaceHost(m.URL, m.Addr, proxy.Addr), time.Second)
+	s := w.settler(through, settle.Config{MaxBatch: 100, OnBatch: y.add})
 	for round := range 3 {
 		before := w.rows()
 		wait(t, "some are settled", 30*time.Second, func() bool { return w.rows() > before })

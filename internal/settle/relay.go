@@ -20,8 +20,8 @@ type RelayConfig struct {
 	OnPause func(err error) // the broker cannot be reached; may be nil
 }
 
-// Relay carries claims from the outbox to a broker: an entry of the outbox is acknowledged once the broker has confirmed
-// its claims. While the broker is away they wait in the outbox, and nobody is refused for it.
+// Relay carries claims from the outbox to a broker: an entry of the outbox is acknowledged once the broker has
+// confirmed its claims. While the broker is away they wait in the outbox, and nobody is refused for it.
 type Relay struct {
 	cfg     RelayConfig
 	from    Consumer

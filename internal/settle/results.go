@@ -44,9 +44,9 @@ type ResultsConfig struct {
 	OnLook               func(claims int, took time.Duration, err error) // after each look at the ledger; may be nil
 }
 
-// Results answers what became of claims, and lets those wait who ask for one that has no outcome yet, on whichever node
-// they are. It answers from the ledger, and from the gate what is still on its way there; an announcement only says that
-// it is time to look.
+// Results answers what became of claims, and lets those wait who ask for one that has no outcome yet, on whichever
+// node they are. It answers from the ledger, and from the gate what is still on its way there; an announcement only
+// says that it is time to look.
 type Results struct {
 	cfg    ResultsConfig
 	ledger Records

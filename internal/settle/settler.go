@@ -162,9 +162,9 @@ func (s *Settler) Paused() bool { return s.paused.Load() > 0 }
 // InHand says how many deliveries are being worked on.
 func (s *Settler) InHand() int { return s.in.hand() }
 
-// Drive settles claims that did not come from the queue, such as dead letters that a person replays. It returns once they
-// are in hand; their tries are counted like all others. ErrUnavailable: the settler does not run, or ctx was done before
-// there was room.
+// Drive settles claims that did not come from the queue, such as dead letters that a person replays. It returns once
+// they are in hand; their tries are counted like all others. ErrUnavailable: the settler does not run, or ctx was
+// done before there was room.
 func (s *Settler) Drive(ctx context.Context, claims []sluice.Claim) error {
 	if !s.running() {
 		return fmt.Errorf("settle: drive %d claims: %w: the settler does not run", len(claims), sluice.ErrUnavailable)
@@ -172,7 +172,8 @@ func (s *Settler) Drive(ctx context.Context, claims []sluice.Claim) error {
 	for len(claims) > 0 {
 		room := s.in.room(ctx, s.ctx.Done())
 		if room == 0 {
-			return fmt.Errorf("settle: drive %d claims: %w: %w", len(claims), sluice.ErrUnavailable, errors.Join(ctx.Err(), s.ctx.Err()))
+			why := errors.Join(ctx.Err(), s.ctx.Err())
+			return fmt.Errorf("settle: drive %d claims: %w: %w", len(claims), sluice.ErrUnavailable, why)
 		}
 		n := min(room, len(claims), MaxBatch)
 		got := make([]sluice.Delivery, n)

@@ -126,9 +126,9 @@ func fault(r sluice.Reason) string {
 	return ""
 }
 
-// tell ends what was settled, at the gate, on the queue and among those who wait. The commit stands whatever fails here:
-// a gate that is not told is told by the sweep, a message that is not acknowledged comes again, and whoever is not woken
-// looks by himself.
+// tell ends what was settled, at the gate, on the queue and among those who wait. The commit stands whatever fails
+// here: a gate that is not told is told by the sweep, a message that is not acknowledged comes again, and whoever is
+// not woken looks by himself.
 func (s *Settler) tell(settled []sluice.Claim, news []sluice.Announcement, done []sluice.Delivery) {
 	if len(settled) == 0 {
 		return

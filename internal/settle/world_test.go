@@ -134,7 +134,9 @@ func newWorld(t testing.TB, dbURL string, change func(*sluice.Campaign)) *world 
 // open opens the ledger once more, as another node does.
 func (w *world) open(url string, read time.Duration) *sqldb.DB {
 	w.t.Helper()
-	db, err := sqldb.OpenMySQL(w.t.Context(), sqldb.MySQLConfig{URL: url, Remote: true, Read: read, Write: read, Dial: read})
+	db, err := sqldb.OpenMySQL(w.t.Context(), sqldb.MySQLConfig{
+		URL: url, Remote: true, Read: read, Write: read, Dial: read,
+	})
 	if err != nil {
 		w.t.Fatal(err)
 	}
