@@ -60,3 +60,43 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+var (
+	testName = regexp.MustCompile(`\b(Test[A-Z]\w+)`)
+	caseName = regexp.MustCompile(`"([a-zA-Z][^"]*)"`)
+)
+
+// TestPitfallsNameWhatGoesRed: each test and each case of a suite that the page of pitfalls names is there.
+func TestPitfallsNameWhatGoesRed(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "pitfalls.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var code strings.Builder
+	for _, s := range sources(t) {
+		if s.test() || strings.HasPrefix(s.path, "internal/conformance/") {
+			code.Write(s.text)
+		}
+	}
+	all, rows := code.String(), 0
+	for line := range strings.Lines(string(page)) {
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| #") {
+			continue
+		}
+		rows++
+		cells := strings.Split(line, "|")
+		for _, m := range testName.FindAllStringSubmatch(line, -1) {
+			if !strings.Contains(all, "func "+m[1]+"(") {
+				t.Errorf("docs/pitfalls.md names %s, which is not there", m[1])
+			}
+		}
+		for _, m := range caseName.FindAllStringSubmatch(strings.Join(cells[4:], "|"), -1) {
+			if !strings.Contains(all, `"`+m[1]+`"`) {
+				t.Errorf("docs/pitfalls.md names the case %q, which is not there", m[1])
+			}
+		}
+	}
+	if rows != 27 {
+		t.Errorf("docs/pitfalls.md has %d rows, want one for each of the 28 kinds but number 18", rows)
+	}
+}
