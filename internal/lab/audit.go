@@ -15,6 +15,8 @@ type Verdict struct {
 	Rows           int64    `json:"rows"`             // claim rows looked at
 	Oversold       int64    `json:"oversold"`         // live units, or units promised to clients, beyond the total
 	Lost           int64    `json:"lost"`             // claims that a client saw confirmed and that have no live row
+	Forgotten      int64    `json:"forgotten"`        // claims that were promised and never got an outcome
+	Rejected       int64    `json:"rejected"`         // claims that were promised and then rejected, on record: no fault
 	Double         int64    `json:"double"`           // live rows, or claim ids told, beyond the first of one request id
 	Changed        int64    `json:"changed"`          // refusals of a request id whose claim the client had seen confirmed
 	Denied         int64    `json:"denied"`           // live rows of clients whose every click was answered with a refusal
@@ -152,8 +154,17 @@ func (v *Verdict) compare(s *shift, view ledgerView) (promised int64) {
 			continue
 		}
 		seen[r.claim] = struct{}{}
+		live, found := view.rows[r.claim]
+		if s.queued(i) && s.watch.what[i] == outcomeOpen {
+			v.Forgotten++
+			v.example("%s was told QUEUED with %s and heard no more", user(), r.claim)
+		}
+		if s.queued(i) && s.watch.what[i] == outcomeRejected && found && !live {
+			v.Rejected++
+			continue
+		}
 		promised += int64(s.cfg.Quantity)
-		if live, found := view.rows[r.claim]; !live {
+		if !live {
 			v.Lost++
 			v.example("%s was told %s with %s; %s", user(), codeName(r.code), r.claim,
 				map[bool]string{true: "its row is not live", false: "there is no such row"}[found])

@@ -55,7 +55,10 @@ type Config struct {
 	Kind        sluice.Kind // default goods
 	Seed        uint64      // of the schedule and the users' names; default random
 
-	Campaign string        // an existing campaign to rush for; default: one is created, marked load_test
+	Campaign string // an existing campaign to rush for; default: one is created, marked load_test
+	// Patience is how long after the last answer those wait whose claim is queued; default 60 s. Who has no outcome then was
+	// forgotten.
+	Patience time.Duration
 	Cursor   string        // with Campaign: audit the rows after this cursor of the claims list only
 	NewID    string        // of the campaign that is created; default: the server chooses
 	Title    string        // of the campaign that is created
@@ -86,6 +89,9 @@ type Progress struct {
 }
 
 func (c Config) withDefaults() Config {
+	if c.Patience <= 0 {
+		c.Patience = time.Minute
+	}
 	orInt := func(v *int, d int) {
 		if *v == 0 {
 			*v = d

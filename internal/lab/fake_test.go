@@ -38,6 +38,9 @@ const (
 	invent          // adds a row that nobody asked for to every tenth claim, within the limit
 	inflate         // takes two units where one was asked for, within the limit
 	stall           // never answers every seventh claim
+	queue           // promises first, and confirms when asked for the second time
+	turnDown        // promises first, and rejects every tenth claim on record
+	forget          // promises first, and knows nothing of every tenth claim
 )
 
 // fake speaks as much of the API as the lab uses, from memory.
@@ -55,6 +58,7 @@ type fake struct {
 	denied map[string]bool
 	n      int
 	pages  int
+	asked  map[string]int // by claim id
 }
 
 type fakeRow struct {
@@ -67,7 +71,7 @@ type fakeRow struct {
 
 func newFake(t *testing.T, kind fault) *fake {
 	t.Helper()
-	f := &fake{fault: kind, known: map[string]int{}, denied: map[string]bool{}}
+	f := &fake{fault: kind, known: map[string]int{}, denied: map[string]bool{}, asked: map[string]int{}}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +100,10 @@ func (f *fake) config() lab.Config {
 func (f *fake) serve(c *fasthttp.RequestCtx) {
 	if f.fault == closing {
 		c.SetConnectionClose()
+	}
+	if id, poll := strings.CutPrefix(string(c.Path()), "/v1/claims/"); poll {
+		f.outcome(c, id)
+		return
 	}
 	if c.IsGet() {
 		f.mu.Lock()
@@ -173,7 +181,39 @@ func (f *fake) claim(c *fasthttp.RequestCtx, user, rid string, q int64) {
 		c.Hijack(func(net.Conn) {})
 		return
 	}
+	if f.queues() {
+		fmt.Fprintf(c, `{"code":"QUEUED","claim_id":"%s","state":"queued"}`, id)
+		return
+	}
 	fmt.Fprintf(c, `{"code":"CONFIRMED","message":"yours","claim_id":"%s","quantity":%d,"replayed":false}`, id, q)
+}
+
+func (f *fake) queues() bool { return f.fault == queue || f.fault == turnDown || f.fault == forget }
+
+// outcome answers a long poll, to the owner only.
+func (f *fake) outcome(c *fasthttp.RequestCtx, id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.rows {
+		r := &f.rows[i]
+		switch {
+		case r.ID != id:
+		case f.fault == forget && i%10 == 0 || !strings.Contains(string(c.Request.Header.Peek("Authorization")), "."):
+			c.Error(`{"code":"NOT_FOUND"}`, 404)
+			return
+		case f.asked[id] == 0:
+			f.asked[id]++
+			fmt.Fprint(c, `{"code":"QUEUED","state":"queued"}`)
+			return
+		default:
+			if f.fault == turnDown && i%10 == 0 {
+				r.State = "rejected"
+			}
+			fmt.Fprintf(c, `{"code":"X","state":"%s"}`, r.State)
+			return
+		}
+	}
+	c.Error(`{"code":"NOT_FOUND"}`, 404)
 }
 
 func (f *fake) operators(w http.ResponseWriter, r *http.Request) {

@@ -3,7 +3,6 @@ package lab
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -63,7 +62,7 @@ func (p *netPump) connect(ctx context.Context) error {
 	for i := range p.conns {
 		go func() {
 			var err error
-			p.conns[i], err = p.dial(ctx)
+			p.conns[i], err = p.s.dial(ctx)
 			errs <- err
 		}()
 	}
@@ -74,15 +73,6 @@ func (p *netPump) connect(ctx context.Context) error {
 		}
 	}
 	return first
-}
-
-func (p *netPump) dial(ctx context.Context) (net.Conn, error) {
-	d := &net.Dialer{Timeout: p.s.cfg.Timeout}
-	if !p.s.crowd.target.tls {
-		return d.DialContext(ctx, "tcp", p.s.crowd.target.addr)
-	}
-	td := &tls.Dialer{NetDialer: d, Config: &tls.Config{NextProtos: []string{"http/1.1"}, RootCAs: p.s.cfg.RootCAs}}
-	return td.DialContext(ctx, "tcp", p.s.crowd.target.addr)
 }
 
 func (p *netPump) run(ctx context.Context) {
@@ -147,7 +137,7 @@ func (p *netPump) serve(ctx context.Context, i int) {
 // again connects anew in place of connection i.
 func (p *netPump) again(ctx context.Context, i int, br *bufio.Reader) error {
 	_ = p.conns[i].Close()
-	c, err := p.dial(ctx)
+	c, err := p.s.dial(ctx)
 	if err == nil {
 		p.conns[i] = c
 		br.Reset(c)

@@ -98,6 +98,7 @@ type shift struct {
 	tallies []tally  // one per worker
 	busy    []float64
 	samples samples
+	watch   *watch
 }
 
 // now gives µs after the opening.
@@ -112,6 +113,9 @@ func (s *shift) finish(i int, a answer, now uint32, t *tally) {
 		s.samples.add("HTTP " + strconv.Itoa(a.status) + " " + string(a.body))
 	}
 	t.count(r)
+	if s.queued(i) {
+		s.watch.begin(i)
+	}
 }
 
 // fail writes that attempt i ended without an answer.

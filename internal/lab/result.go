@@ -21,10 +21,12 @@ type Result struct {
 	Funnel  []Share   `json:"funnel"` // in order of precedence, what did not occur left out
 	Speed   *Speed    `json:"speed,omitempty"`
 	Latency *Latency  `json:"latency,omitempty"`
-	Series  *Series   `json:"series,omitempty"`
-	Server  Server    `json:"server"`
-	Client  Client    `json:"client"`
-	Samples []string  `json:"samples"` // answers that the lab did not understand
+	// Outcomes is of the claims that were answered QUEUED; absent where none was.
+	Outcomes *Outcomes `json:"outcomes,omitempty"`
+	Series   *Series   `json:"series,omitempty"`
+	Server   Server    `json:"server"`
+	Client   Client    `json:"client"`
+	Samples  []string  `json:"samples"` // answers that the lab did not understand
 }
 
 // Setup is what was run.

@@ -64,6 +64,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 	r.Server.fromMetrics(before, after)
 	if verdict.OK {
 		r.Speed, r.Latency, r.Series = s.speed(), s.latency(), s.series()
+		r.Outcomes = s.outcomes()
 	} else {
 		r.Server.CPUPerClaim = 0
 	}
@@ -101,10 +102,12 @@ func newShift(cfg Config, campaign string, now time.Time) (*shift, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &shift{
+	s := &shift{
 		cfg: cfg, crowd: crowd, records: make([]record, len(crowd.arrivals)),
 		tallies: make([]tally, cfg.Workers), busy: make([]float64, cfg.Workers),
-	}, nil
+	}
+	s.watch = newWatch(s)
+	return s, nil
 }
 
 // cost is what the crowd's work took.
@@ -139,6 +142,7 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 	wg.Wait()
 	took := time.Since(s.opening).Seconds()
 	stop()
+	s.watch.end(ctx)
 	if err := ctx.Err(); err != nil {
 		return c, fmt.Errorf("lab: stopped after %.1f s: %w", took, err)
 	}

@@ -59,6 +59,9 @@ func TestVerdict(t *testing.T) {
 		{"refuses whom it gave a unit", deny, false, "Denied"},
 		{"gives what nobody asked for", invent, false, "Unasked"},
 		{"takes more units than asked for", inflate, false, "Unasked"},
+		{"promises first", queue, true, ""},
+		{"promises first and turns some down", turnDown, true, "Rejected"},
+		{"promises first and forgets some", forget, false, "Forgotten"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,8 +75,14 @@ func TestVerdict(t *testing.T) {
 				cfg.Stock = 5000
 			case invent, inflate:
 				cfg.Limit = 2
+			case forget:
+				cfg.Patience = 300 * time.Millisecond
 			}
 			r := run(t, cfg)
+			if o := r.Outcomes; f.queues() && c.ok && (o == nil || o.Queued != 100 || o.Confirmed+o.Rejected != 100 ||
+				o.Rejected != r.Verdict.Rejected || o.Wait.Count != 100 || o.Wait.P50 <= 0) || !f.queues() && o != nil {
+				t.Errorf("outcomes %+v", o)
+			}
 			if r.Verdict.OK != c.ok {
 				t.Errorf("verdict %+v, want ok = %v", r.Verdict, c.ok)
 			}

@@ -28,6 +28,7 @@ func (r Result) WriteText(w io.Writer, paint Paint) error {
 	if r.Speed != nil {
 		t.speed(r)
 		t.latency(*r.Latency)
+		t.outcomes(r.Outcomes)
 	}
 	t.funnel(r.Funnel)
 	t.cost(r)
@@ -106,7 +107,7 @@ type auditFault struct {
 func (v Verdict) faults() []auditFault {
 	return []auditFault{
 		{"oversold", "units oversold", v.Oversold},
-		{"lost", "confirmed claims lost", v.Lost},
+		{"lost", "promised claims lost", v.Lost + v.Forgotten},
 		{"double", "claims doubled under one request id", v.Double},
 		{"changed", "confirmed claims refused when asked again", v.Changed},
 		{"denied", "units given to clients who were refused", v.Denied},
@@ -177,6 +178,19 @@ func (t *text) latency(l Latency) {
 		row("page", *l.Page)
 	}
 	row("on the wire", l.Trip)
+}
+
+// outcomes tells of the claims that were promised first and settled later.
+func (t *text) outcomes(o *Outcomes) {
+	if o == nil {
+		return
+	}
+	t.head("From QUEUED to the outcome, in ms")
+	w := o.Wait
+	t.line("    %-12s %9s %9s %9s %9s %9s %9s", "waited", ms(w.P50), ms(w.P90), ms(w.P99), ms(w.P999), ms(w.Max),
+		Thousands(w.Count))
+	t.line("    %s queued: %s confirmed, %s rejected, %s open; the last one %.2f s after the last answer",
+		Thousands(o.Queued), Thousands(o.Confirmed), Thousands(o.Rejected), Thousands(o.Open), o.LastAfter)
 }
 
 func (t *text) funnel(list []Share) {
