@@ -288,3 +288,46 @@ func (b *broker) Publish(_ context.Context, claims []sluice.Claim) error {
 	b.all = append(b.all, claims...)
 	return nil
 }
+
+// TestOnlySettlingIsAway: the ledger can count tries and cannot settle: that is an outage all the same.
+func TestOnlySettlingIsAway(t *testing.T) {
+	for _, why := range []error{sluice.ErrUnavailable, sluice.ErrUncertain, context.DeadlineExceeded} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newQueue()
+			l := &halfAway{QueueLedger: conformance.NewQueueLedger(), until: time.Now().Add(20 * time.Second), why: why}
+			q.publish(someClaims(50))
+			paused := 0
+			w := settler(t, settle.Config{Settlers: 1, OnPause: func(error) { paused++ }},
+				settle.Ports{Consumer: &reader{q: q}, Ledger: l})
+			<-time.After(10 * time.Second)
+			if !w.Paused() || paused != 1 || w.Typical() < 9*time.Second {
+				t.Errorf("paused: %v, told %d times, the typical wait is %v", w.Paused(), paused, w.Typical())
+			}
+			<-time.After(time.Minute)
+			if l.tries != 0 || q.state().Claims != 0 || w.Paused() {
+				t.Errorf("%d tries were counted, %d left on the queue, paused: %v", l.tries, q.state().Claims, w.Paused())
+			}
+			w.Stop()
+		})
+	}
+}
+
+// halfAway is a ledger that cannot settle for a while. One settler at a time.
+type halfAway struct {
+	*conformance.QueueLedger
+	until time.Time
+	why   error
+	tries int
+}
+
+func (l *halfAway) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
+	if time.Now().Before(l.until) {
+		return nil, fmt.Errorf("half of a ledger: %w", l.why)
+	}
+	return l.QueueLedger.Settle(ctx, claims)
+}
+
+func (l *halfAway) FailTries(ctx context.Context, claims []sluice.Claim, why string) ([]sluice.ClaimID, error) {
+	l.tries += len(claims)
+	return l.QueueLedger.FailTries(ctx, claims, why)
+}
