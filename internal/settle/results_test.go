@@ -128,12 +128,16 @@ func TestLookUpsAreJoined(t *testing.T) {
 		}
 		synctest.Wait()
 		<-time.After(time.Second)
+		ledger.mu.Lock()
 		first := ledger.calls
+		ledger.mu.Unlock()
 		for i := range news {
 			ledger.put(news[i].ID)
 		}
 		r.Announced(news)
 		all.Wait()
+		ledger.mu.Lock()
+		defer ledger.mu.Unlock()
 		if more := ledger.calls - first; more > 20 || first > 20 {
 			t.Errorf("%d and then %d calls for 2,000 waiters", first, more)
 		}

@@ -97,13 +97,13 @@ func TestASpoiledBatchIsHalved(t *testing.T) {
 		var y tally
 		w := settler(t, settle.Config{Settlers: 1, OnBatch: y.add}, settle.Ports{Consumer: &reader{q: q}, Ledger: l})
 		<-time.After(time.Minute)
+		w.Stop()
 		if y.confirmed.Load() != 99 || l.calls > 20 {
 			t.Errorf("%d confirmed with %d calls", y.confirmed.Load(), l.calls)
 		}
 		if len(l.tries) != 1 || l.tries[claims[37].ID] != conformance.QueueTries || q.state().Claims != 0 {
 			t.Errorf("tries %v, %d left on the queue", l.tries, q.state().Claims)
 		}
-		w.Stop()
 	})
 }
 
@@ -304,10 +304,10 @@ func TestOnlySettlingIsAway(t *testing.T) {
 				t.Errorf("paused: %v, told %d times, the typical wait is %v", w.Paused(), paused, w.Typical())
 			}
 			<-time.After(time.Minute)
+			w.Stop()
 			if l.tries != 0 || q.state().Claims != 0 || w.Paused() {
 				t.Errorf("%d tries were counted, %d left on the queue, paused: %v", l.tries, q.state().Claims, w.Paused())
 			}
-			w.Stop()
 		})
 	}
 }
