@@ -55,6 +55,7 @@ type CampaignPatch struct {
 	MaxRate      *float64
 	Eligibility  *Eligibility
 	LoadTest     *bool
+	Shards       *int64 // builds the gates anew
 }
 
 // GoodsPatch is the part of a CampaignPatch about goods.

@@ -176,7 +176,7 @@ func Switches() []SwitchSpec {
 		{SwitchSettlers, SwitchValue, true, false, 0, 16,
 			"settling transactions that each server has under way at once; 0 means its own setting"},
 		{SwitchDegraded, SwitchOnOff, true, false, 0, 1, "claims are admitted in SQL and not in Redis, at a bounded rate; " +
-			"nothing changes where stock is not taken in Redis"},
+			"refused where stock is not taken in Redis"},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"net/url"
+	"strconv"
 	"time"
 )
 
@@ -122,7 +123,8 @@ func (c *campaignList) Run(a *app) error {
 }
 
 type campaignCreate struct {
-	File string `short:"f" required:"" placeholder:"FILE" help:"JSON as the API takes it; - for stdin." predictor:"file"`
+	File   string `short:"f" required:"" placeholder:"FILE" help:"JSON as the API takes it; - for stdin." predictor:"file"`
+	Shards int    `placeholder:"N" help:"Of its gate in Redis, over what the file says."`
 	adminFlags
 }
 
@@ -130,6 +132,9 @@ type campaignCreate struct {
 func (c *campaignCreate) Run(a *app) error {
 	raw, err := a.input(c.File)
 	if err != nil {
+		return err
+	}
+	if raw, err = withShards(raw, c.Shards); err != nil {
 		return err
 	}
 	return ask(a, c.adminFlags, "POST", "/v1/admin/campaigns", raw, a.showCampaign)
@@ -146,18 +151,41 @@ func (c *campaignGet) Run(a *app) error {
 }
 
 type campaignEdit struct {
-	ID   string `arg:"" help:"The campaign's id."`
-	File string `short:"f" required:"" placeholder:"FILE" help:"JSON with what changes; - for stdin." predictor:"file"`
+	ID     string `arg:"" help:"The campaign's id."`
+	File   string `short:"f" placeholder:"FILE" help:"JSON with what changes; - for stdin." predictor:"file"`
+	Shards int    `placeholder:"N" help:"Of its gate in Redis: the gates are built anew, claims are BUSY meanwhile."`
 	adminFlags
 }
 
 // Run edits the campaign.
 func (c *campaignEdit) Run(a *app) error {
-	raw, err := a.input(c.File)
-	if err != nil {
+	if c.File == "" && c.Shards == 0 {
+		return usage("nothing is to be changed: give --file or --shards")
+	}
+	raw := []byte("{}")
+	var err error
+	if c.File != "" {
+		if raw, err = a.input(c.File); err != nil {
+			return err
+		}
+	}
+	if raw, err = withShards(raw, c.Shards); err != nil {
 		return err
 	}
 	return ask(a, c.adminFlags, "PATCH", campaignPath(c.ID, ""), raw, a.showCampaign)
+}
+
+// withShards puts a number of shards into a body; zero leaves it as it is.
+func withShards(raw []byte, shards int) ([]byte, error) {
+	if shards == 0 {
+		return raw, nil
+	}
+	var body map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &body); err != nil || body == nil {
+		return nil, usage("the file is no JSON object")
+	}
+	body["shards"] = strconv.AppendInt(nil, int64(shards), 10)
+	return json.Marshal(body)
 }
 
 // campaignCommand is a call that takes a reason.

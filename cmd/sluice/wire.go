@@ -41,6 +41,7 @@ type parts struct {
 	blocklist *admin.Blocklist
 	audience  *admin.Audience
 	reports   *admin.Reports
+	reconcile *admin.Reconcile
 	orders    *order.Desk
 	coupons   *coupon.Desk
 
@@ -91,13 +92,18 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 		bootstrap = append(bootstrap, k.Reveal())
 	}
 	p.keys = admin.NewKeys(admin.KeysConfig{Ledger: p.ledger, Bootstrap: bootstrap})
+	p.reconcile = admin.NewReconcile(p.reconciling(s))
+	var gates admin.Gates
+	if p.remote != nil {
+		gates = p.reconcile
+	}
 	p.campaigns = admin.NewCampaigns(admin.CampaignsConfig{
 		Ledger: p.ledger, Publisher: p, Permits: p.admission, Verifier: p.verifier, Noter: p.ledger, Log: s.log,
-		Releases: p.ledger, MaxShards: p.maxShards(),
+		Releases: p.ledger, MaxShards: p.maxShards(), Gates: gates,
 	})
 	p.stock = admin.NewStock(admin.StockConfig{Ledger: p.ledger, Adjuster: p.admission})
 	p.grants = admin.NewGrants(admin.GrantsConfig{Ledger: p.ledger, Admitter: p.admission, Noter: p.ledger})
-	switches.Board = p.board
+	switches.Board, switches.NoGates = p.board, p.remote == nil
 	p.switches = admin.NewSwitches(switches)
 	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Gate: p.gate})
 	p.audience = admin.NewAudience(admin.AudienceConfig{

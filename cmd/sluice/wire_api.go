@@ -36,7 +36,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{
 			Ledger: p.ledger, Driver: p.driver(), Decode: decodeMessage, Log: s.log,
 		}),
-		Reconcile: admin.NewReconcile(p.reconciling(s)),
+		Reconcile: p.reconcile,
 	})
 }
 

@@ -64,6 +64,12 @@ type Noter interface {
 	Note(ctx context.Context, a sluice.Actor, action, object string, before, after any, now sluice.Millis) error
 }
 
+// Gates builds a campaign's gates anew with another number of shards, with an audit row, and gives the epoch. It is not
+// called under a lock: every node takes the new epoch over meanwhile.
+type Gates interface {
+	Rearm(ctx context.Context, campaign string, shards int, a sluice.Actor) (epoch int64, err error)
+}
+
 // CampaignsConfig puts the desk of campaigns together. Ledger, Publisher, Permits, Verifier and Noter are
 // required.
 type CampaignsConfig struct {
@@ -73,6 +79,7 @@ type CampaignsConfig struct {
 	Verifier  Verifier
 	Noter     Noter
 	Releases  Releases         // nil: views do not tell the next release
+	Gates     Gates            // nil: there are none whose shards could change
 	MaxShards int64            // of a campaign's gate; default 1: there is one permit, in this process or in the ledger
 	Now       func() time.Time // default time.Now
 	Log       *slog.Logger     // default: discard
@@ -116,31 +123,6 @@ func (d *Campaigns) Create(ctx context.Context, s sluice.CampaignSpec, a sluice.
 		return sluice.CampaignView{}, err
 	}
 	return d.publish(ctx, c)
-}
-
-// checkShards says whether the campaign can have the shards that it asks for. Campaigns of one limit group lie side by
-// side, shard by shard, so that one script sees all that a user has: they have equally many.
-func (d *Campaigns) checkShards(ctx context.Context, s *sluice.CampaignSpec) error {
-	var f faults
-	if most := max(1, d.cfg.MaxShards); s.Shards > most {
-		f.add("shards", "must be 1: only gates in Redis have shards")
-		return f.err()
-	}
-	if s.LimitGroup == "" {
-		return nil
-	}
-	all, err := d.cfg.Ledger.Campaigns(ctx)
-	if err != nil {
-		return err
-	}
-	for i := range all {
-		c := &all[i]
-		if c.LimitGroup == s.LimitGroup && int64(max(1, c.Shards)) != max(1, s.Shards) {
-			f.add("shards", "must be %d, as campaign %s of the limit group has", max(1, c.Shards), c.ID)
-			return f.err()
-		}
-	}
-	return nil
 }
 
 // campaignOf turns a checked spec into a campaign.
@@ -252,6 +234,16 @@ func matches(v *sluice.CampaignView, q *sluice.CampaignQuery) bool {
 func (d *Campaigns) Edit(
 	ctx context.Context, id string, p sluice.CampaignPatch, a sluice.Actor,
 ) (sluice.CampaignView, error) {
+	v, err := d.edit(ctx, id, p, a)
+	if err != nil || p.Shards == nil || int(*p.Shards) == max(1, v.Shards) {
+		return v, err
+	}
+	return d.reshard(ctx, id, int(*p.Shards), a)
+}
+
+func (d *Campaigns) edit(
+	ctx context.Context, id string, p sluice.CampaignPatch, a sluice.Actor,
+) (sluice.CampaignView, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for range maxEditTries {
@@ -261,8 +253,11 @@ func (d *Campaigns) Edit(
 		}
 		now := d.now()
 		next, err := Edit(c, &p, now)
-		if err != nil {
+		if err = oneFault(err, d.checkReshard(ctx, c, p.Shards)); err != nil {
 			return sluice.CampaignView{}, err
+		}
+		if p.Shards != nil && sameRules(c, next) {
+			return d.view(c), nil // what is left to do is not a matter of the ledger
 		}
 		next, err = d.cfg.Ledger.UpdateCampaign(ctx, next, func(is sluice.Campaign) error {
 			// A unit that was granted meanwhile counts too: from then on less may change.

@@ -27,12 +27,18 @@ type Rearmer interface {
 	Reshard(ctx context.Context, campaign string, shards int) (epoch int64, err error)
 }
 
+// GroupReader reads campaigns, and those that share a limit group with them.
+type GroupReader interface {
+	CampaignReader
+	Campaigns(ctx context.Context) ([]sluice.Campaign, error)
+}
+
 // ReconcileConfig puts the desk of the reconciler together. Ledger, Reconciler, Campaigns and Noter are required.
 type ReconcileConfig struct {
 	Ledger     RunLedger
 	Reconciler Reconciler
 	Rearmer    Rearmer // nil: there are no gates that could be armed
-	Campaigns  CampaignReader
+	Campaigns  GroupReader
 	Noter      Noter
 	Now        func() time.Time // default time.Now
 }
@@ -101,7 +107,7 @@ func (d *Reconcile) Rearm(ctx context.Context, campaign string, shards int, a sl
 	if shards == 0 || shards == was {
 		shards = was
 		epoch, err = d.cfg.Rearmer.Rearm(ctx, campaign, c.Epoch, sluice.EpochPlanned)
-	} else {
+	} else if err = aloneInGroup(ctx, d.cfg.Campaigns, c); err == nil {
 		epoch, err = d.cfg.Rearmer.Reshard(ctx, campaign, shards)
 	}
 	if err != nil {

@@ -33,8 +33,10 @@ type Fleet interface {
 type SwitchesConfig struct {
 	Ledger SwitchLedger
 	Board  Switchboard
-	Fleet  Fleet            // nil: this is the only node
-	Now    func() time.Time // default time.Now
+	Fleet  Fleet // nil: this is the only node
+	// NoGates: stock is not taken in a Redis, and what is about that alone cannot be set.
+	NoGates bool
+	Now     func() time.Time // default time.Now
 }
 
 // Switches is the desk of switches: one catalogue, sluice.Switches.
@@ -76,6 +78,10 @@ func (d *Switches) Settings(ctx context.Context) ([]sluice.SwitchSetting, error)
 func (d *Switches) Set(ctx context.Context, s sluice.SwitchSetting, a sluice.Actor) (sluice.SwitchResult, error) {
 	if err := checkSwitch(&s); err != nil {
 		return sluice.SwitchResult{}, err
+	}
+	if s.Name == sluice.SwitchDegraded && s.Value != 0 && d.cfg.NoGates {
+		return sluice.SwitchResult{}, sluice.NewFault(sluice.ErrConflict, "NO_GATES",
+			"stock is taken in this server's own memory or in the ledger: there are no gates in Redis to do without")
 	}
 	began := d.cfg.Now()
 	s.Author, s.Reason, s.At = a.Name, a.Reason, sluice.MillisOf(began)

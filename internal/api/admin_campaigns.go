@@ -172,6 +172,7 @@ type (
 		Protection   *protectionBody  `json:"protection,omitempty"`
 		Eligibility  *eligibilityBody `json:"eligibility,omitempty" doc:"As a whole"`
 		LoadTest     *bool            `json:"load_test,omitempty" nullable:"false" doc:"Until it has started"`
+		Shards       *int64           `json:"shards,omitempty" nullable:"false" doc:"Claims are BUSY while the gates move"`
 	}
 	cloneBody struct {
 		ID       string     `json:"id,omitempty" doc:"One is made where it is absent"`
@@ -229,7 +230,7 @@ func (b *couponBody) terms() *sluice.CouponTerms {
 func (b *campaignPatchBody) patch() sluice.CampaignPatch {
 	p := sluice.CampaignPatch{
 		Title: b.Title, ImageURL: b.ImageURL, Total: b.Total, PerUserLimit: b.PerUserLimit, LoadTest: b.LoadTest,
-		StartsAt: millisOrNil(b.StartsAt), EndsAt: millisOrNil(b.EndsAt), Coupon: b.Coupon.terms(),
+		Shards: b.Shards, StartsAt: millisOrNil(b.StartsAt), EndsAt: millisOrNil(b.EndsAt), Coupon: b.Coupon.terms(),
 	}
 	if g := b.Goods; g != nil {
 		p.Goods = &sluice.GoodsPatch{SKU: g.SKU, PriceMinor: g.PriceMinor, Currency: g.Currency,

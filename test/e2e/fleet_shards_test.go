@@ -1,0 +1,71 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-sale/sluice/internal/servers"
+	"github.com/sluice-sale/sluice/test/e2e"
+)
+
+// TestShardsOfAFleet: a campaign with shards is sold on three nodes over a Cluster, gets more of them and fewer in the
+// middle of the sale, by API and command line, and the sum is exact; no user has two.
+func TestShardsOfAFleet(t *testing.T) {
+	const stock = 600
+	redis, maria := servers.RedisCluster(t), servers.MariaDB(t)
+	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL)
+	now := time.Now()
+	nodes[0].Admin(t, "POST", "/v1/admin/campaigns", map[string]any{
+		"id": "spring", "kind": "goods", "title": "Spring", "total": stock, "per_user_limit": 1, "shards": 3,
+		"starts_at": now.Add(-time.Second).Format(time.RFC3339), "ends_at": now.Add(time.Hour).Format(time.RFC3339),
+		"goods": map[string]any{"sku": "s", "price_minor": 100, "currency": "EUR"},
+	}, 201)
+	for i, n := range nodes {
+		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
+			t.Fatalf("node %d does not sell the campaign", i)
+		}
+	}
+	heard(t, nodes, "three", "QUEUED", 50)
+	a := nodes[1].Admin(t, "PATCH", "/v1/admin/campaigns/spring", map[string]any{"shards": 8, "title": "Eight"}, 200)
+	if !strings.Contains(string(a.Body), `"shards":8`) || !strings.Contains(string(a.Body), `"title":"Eight"`) {
+		t.Errorf("the edit: %s", a.Body)
+	}
+	heard(t, nodes, "eight", "QUEUED", 50)
+	env := append(e2e.Environment(), "SLUICE_ADMIN="+nodes[2].AdminURL)
+	r := e2e.Command(t, env, "", "campaign", "edit", "spring", "--shards", "2", "--server", nodes[2].AdminURL,
+		"--key", e2e.AdminKey, "--json")
+	if r.Code != 0 || !strings.Contains(r.Out, `"shards":2`) && !strings.Contains(r.Out, `"shards": 2`) {
+		t.Errorf("the command line: code %d: %s%s", r.Code, r.Out, r.Err)
+	}
+	codes := sell(t, nodes, "spring", 900)
+	if codes["SOLD_OUT"] == 0 || codes["BUSY"] != 0 {
+		t.Errorf("the crowd heard %v", codes)
+	}
+	if !nodes[0].Eventually(20*time.Second, func() bool { return rows(maria, "live_units") == stock }) {
+		t.Errorf("%d units of %d in the ledger", rows(maria, "live_units"), stock)
+	}
+	twice := maria.Do("SELECT user_id FROM orders WHERE live_units > 0 GROUP BY user_id HAVING COUNT(*) > 1")
+	if twice != "" {
+		t.Errorf("users with two: %s", twice)
+	}
+	if n := nodes[2]; !n.Eventually(10*time.Second, func() bool { return verified(t, n, "spring") }) {
+		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
+	}
+	causes := maria.Do("SELECT CONCAT(epoch, ' ', cause) FROM epochs ORDER BY epoch")
+	for i := range 3 {
+		if want := strconv.Itoa(i+2) + " planned"; !strings.Contains(causes, want) {
+			t.Errorf("the epochs: %s, want %s", causes, want)
+		}
+	}
+	if strings.Contains(causes, "lost") {
+		t.Errorf("the epochs: %s", causes)
+	}
+	for i, n := range nodes {
+		if strings.Contains(n.Log(), "a gate is in doubt") {
+			t.Error(fmt.Sprintf("node %d doubts gates that were armed as planned", i))
+		}
+	}
+}
