@@ -53,7 +53,8 @@ type AdmissionConfig struct {
 	KeepEnded                     time.Duration // how long holders of a campaign that ended are kept; default 72 h
 
 	// Doubt is told that the gates of a campaign's epoch may have forgotten something, or are not there: they have to
-	// be armed anew. It is called again until that has happened, and must not block.
+	// be armed anew, unless those of a later epoch are armed. It is called again until that has happened, and must not
+	// block.
 	Doubt func(campaign string, epoch int64, why string)
 	// BatchDone is told how many claims a script call had and how long it took.
 	BatchDone func(claims int, took time.Duration)

@@ -187,7 +187,8 @@ func backwards(before, now []sluice.ShardState) bool {
 }
 
 // doubt has the campaign armed anew. A strong doubt stops this node's admission at once: the gate may sell again what
-// it has forgotten that it sold.
+// it has forgotten that it sold. A weak one says that the gates of the epoch are not there: most often they are being
+// armed at this moment, and then nothing is left to do.
 func (a *Admission) doubt(c *campaign, epoch int64, why string, strong bool) {
 	c.mu.Lock()
 	if c.set.Load().Epoch != epoch {
@@ -204,12 +205,17 @@ func (a *Admission) doubt(c *campaign, epoch int64, why string, strong bool) {
 		c.doubtAt.Store(max(1, now))
 	}
 	c.mu.Unlock()
-	if tell && epoch <= sluice.FirstEpoch {
-		a.cfg.Log.Info("a campaign is to be armed for the first time", "campaign", c.id)
-		a.cfg.Doubt(c.id, epoch, why)
-	} else if tell {
+	switch {
+	case !tell:
+	case strong:
 		a.cfg.Log.Warn("a gate is in doubt", "campaign", c.id, "epoch", epoch, "why", why)
 		a.cfg.Doubt(c.id, epoch, why)
+	case epoch <= sluice.FirstEpoch:
+		a.cfg.Log.Info("a campaign is to be armed for the first time", "campaign", c.id)
+		a.cfg.Doubt(c.id, epoch, why)
+	default:
+		a.cfg.Log.Info("a campaign is to be armed", "campaign", c.id, "epoch", epoch, "why", why)
+		a.cfg.Doubt(c.id, epoch-1, why) // those of this epoch would do
 	}
 }
 

@@ -34,9 +34,8 @@ func TestShardsOfAFleet(t *testing.T) {
 		t.Errorf("the edit: %s", a.Body)
 	}
 	heard(t, nodes, "eight", "QUEUED", 50)
-	env := append(e2e.Environment(), "SLUICE_ADMIN="+nodes[2].AdminURL)
-	r := e2e.Command(t, env, "", "campaign", "edit", "spring", "--shards", "2", "--server", nodes[2].AdminURL,
-		"--key", e2e.AdminKey, "--json")
+	r := e2e.Command(t, e2e.Environment(), "", "campaign", "edit", "spring", "--shards", "2", "--admin-url",
+		nodes[2].AdminURL, "--json")
 	if r.Code != 0 || !strings.Contains(r.Out, `"shards":2`) && !strings.Contains(r.Out, `"shards": 2`) {
 		t.Errorf("the command line: code %d: %s%s", r.Code, r.Out, r.Err)
 	}
