@@ -49,7 +49,8 @@ func settled(ctx context.Context, b *bench) error {
 		return v >= 30_000 && ratio >= 12
 	}}
 	return b.record("settled", "orders/s", values, "one message, one transaction", base, g, costs{},
-		fmt.Sprintf("MariaDB; batches of %d, %d at once; baseline on %d connections", settleBatch, settleAtOnce, messageAtOnce))
+		fmt.Sprintf("MariaDB; batches of %d, %d at once; baseline on %d connections", settleBatch, settleAtOnce,
+			messageAtOnce))
 }
 
 // maria is a MariaDB of the benchmark's own, with its defaults: each commit is synced.

@@ -79,7 +79,8 @@ const (
 	maxAskAgain = 2000 // ms
 )
 
-// typical gives how long a queued claim waits at present, in ms, and puts into d when to ask again; 0 for any other one.
+// typical gives how long a queued claim waits at present, in ms, and puts into d when to ask again; 0 for any other
+// one.
 func (c *call) typical(d *sluice.Decision) int64 {
 	if d.Reason != sluice.ReasonQueued {
 		return 0

@@ -59,7 +59,8 @@ type PublicConfig struct {
 	ClaimTimeout, RequestTimeout           time.Duration
 	OnClaim                                func(r sluice.Reason, took time.Duration) // may be nil; must not block
 	OnAnswer                               func(status int)                          // may be nil; must not block
-	Typical                                func() time.Duration                      // what a queued claim waits for; may be nil
+	// Typical is what a queued claim waits for; may be nil.
+	Typical func() time.Duration
 }
 
 // PublicDeps are what the public listener stands on. A nil one means that its routes answer 503.

@@ -88,9 +88,9 @@ func TestClaimsGather(t *testing.T) {
 	}
 }
 
-// TestAWinnerIsNeverToldSoldOut: on three nodes units come and go at the edge of sold out, and every winner asks again on
-// any node. Whoever was told CONFIRMED hears that, from the marker's side as well: first the replay, then the marker,
-// as the gate asks them.
+// TestAWinnerIsNeverToldSoldOut: on three nodes units come and go at the edge of sold out, and every winner asks
+// again on any node. Whoever was told CONFIRMED hears that, from the marker's side as well: first the replay, then
+// the marker, as the gate asks them.
 func TestAWinnerIsNeverToldSoldOut(t *testing.T) {
 	const stock, buyers = 6, 12
 	f := &fleet{t: t, url: servers.MariaDB(t).URL}

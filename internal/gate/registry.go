@@ -76,7 +76,8 @@ func (g *Gate) Campaigns() []*sluice.Campaign {
 func (g *Gate) newEntry(c *sluice.Campaign, old *entry) *entry {
 	s := g.switches.Load()
 	e := &entry{
-		campaign: c, closed: s.on(sluice.SwitchClosed, c.ID), paused: s.on(sluice.SwitchPaused, c.ID), pace: paceOf(s.perUserRate(c, g.cfg.PerUserRate)),
+		campaign: c, closed: s.on(sluice.SwitchClosed, c.ID), paused: s.on(sluice.SwitchPaused, c.ID),
+		pace:     paceOf(s.perUserRate(c, g.cfg.PerUserRate)),
 		required: requirementsOf(c.Eligibility.Claims), audience: g.audiences[c.ID],
 		tally: g.tally.of(c.ID, c.StartsAt),
 	}

@@ -56,8 +56,8 @@ type Config struct {
 	Seed        uint64      // of the schedule and the users' names; default random
 
 	Campaign string // an existing campaign to rush for; default: one is created, marked load_test
-	// Patience is how long after the last answer those wait whose claim is queued; default 60 s. Who has no outcome then was
-	// forgotten.
+	// Patience is how long after the last answer those wait whose claim is queued; default 60 s. Who has no outcome
+	// then was forgotten.
 	Patience time.Duration
 	Cursor   string        // with Campaign: audit the rows after this cursor of the claims list only
 	NewID    string        // of the campaign that is created; default: the server chooses

@@ -24,9 +24,9 @@ type degrading struct {
 // It does not block; every node has to be told.
 func (a *Admission) Degrade(on bool) { a.forced.Store(on) }
 
-// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so, or of any where
-// an operator does: open an epoch that is never armed, so that no gate anywhere admits; settle what this node promised; wait until all live nodes
-// have; then admit in the ledger. It does not block.
+// degraded takes the next step of a campaign whose gates cannot be reached, where the policy says so, or of any
+// where an operator does: open an epoch that is never armed, so that no gate anywhere admits; settle what this node
+// promised; wait until all live nodes have; then admit in the ledger. It does not block.
 func (a *Admission) degraded(c *campaign) {
 	if a.deps.Fleet == nil || a.deps.Direct == nil {
 		return

@@ -186,8 +186,8 @@ func TestALostGateIsNoticedAndNobodyIsForgotten(t *testing.T) {
 	}
 }
 
-// TestARestartOfEverythingIsNoticed takes node and Redis down together, as a power cut does: nobody is left who knew the
-// server before, and what Redis comes back with looks whole.
+// TestARestartOfEverythingIsNoticed takes node and Redis down together, as a power cut does: nobody is left who
+// knew the server before, and what Redis comes back with looks whole.
 func TestARestartOfEverythingIsNoticed(t *testing.T) {
 	server := servers.Redis(t, servers.With("appendfsync", "always"))
 	s := newSite(t, server.URL(), 1)

@@ -20,8 +20,8 @@ const (
 const firstEpoch = 1
 
 // Permit says what is available and queued, and since when the campaign is sold out (zero while it is not), as the
-// gates said at the last look: see Age. ok is false until they were seen once, and while a campaign that never had gates
-// is armed for the first time: all of its stock is free then, and not sold out.
+// gates said at the last look: see Age. ok is false until they were seen once, and while a campaign that never had
+// gates is armed for the first time: all of its stock is free then, and not sold out.
 func (a *Admission) Permit(id string) (p sluice.Permit, soldOutAt sluice.Millis, ok bool) {
 	c := a.find(id)
 	if c == nil {

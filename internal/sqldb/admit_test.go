@@ -25,9 +25,10 @@ func TestAdmit(t *testing.T) {
 		second.CouponCodes = []string{sluice.NewCouponCode()}
 		a1, c1 := goods("g", "a", "1"), goods("g", "c", "1")
 		a1.Quantity, c1.Quantity = 2, 2
-		batch := []sluice.Claim{a1, goods("g", "a", "2"), c1, goods("g", "b", "1"), goods("none", "a", "1"), coupon, second}
-		want := []sluice.Reason{sluice.ReasonConfirmed, sluice.ReasonLimitReached, sluice.ReasonSoldOut, sluice.ReasonConfirmed,
-			sluice.ReasonUnknownCampaign, sluice.ReasonConfirmed, sluice.ReasonSoldOut}
+		batch := []sluice.Claim{a1, goods("g", "a", "2"), c1, goods("g", "b", "1"), goods("none", "a", "1"), coupon,
+			second}
+		want := []sluice.Reason{sluice.ReasonConfirmed, sluice.ReasonLimitReached, sluice.ReasonSoldOut,
+			sluice.ReasonConfirmed, sluice.ReasonUnknownCampaign, sluice.ReasonConfirmed, sluice.ReasonSoldOut}
 		for try := range 2 {
 			out, err := db.Admit(t.Context(), batch)
 			if err != nil {

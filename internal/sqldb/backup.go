@@ -15,10 +15,11 @@ import (
 // backupStep is how many pages are copied between two looks at the context.
 const backupStep = 2048
 
-// Backup writes a consistent copy of the running ledger to path, as of the moment it begins; a server started on the
-// copy has everything that was committed then. It never overwrites: an existing path is an ErrConflict Fault
-// FILE_EXISTS. A ledger on MySQL is an ErrInvalid Fault BACKUP_UNSUPPORTED. The copy appears under its name only when it is complete and on the disk. Claims go on meanwhile;
-// progress, where given, gets pages done and pages in all.
+// Backup writes a consistent copy of the running ledger to path, as of the moment it begins; a server started on
+// the copy has everything that was committed then. It never overwrites: an existing path is an ErrConflict Fault
+// FILE_EXISTS. A ledger on MySQL is an ErrInvalid Fault BACKUP_UNSUPPORTED. The copy appears under its name only
+// when it is complete and on the disk. Claims go on meanwhile; progress, where given, gets pages done and pages in
+// all.
 func (db *DB) Backup(ctx context.Context, path string, progress func(done, of int64)) error {
 	if db.crew != nil {
 		return sluice.NewFault(sluice.ErrInvalid, "BACKUP_UNSUPPORTED",

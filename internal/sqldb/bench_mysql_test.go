@@ -33,7 +33,9 @@ func BenchmarkOneTransactionPerClaimMariaDB(b *testing.B) {
 
 func benchMaria(b *testing.B, at int) *sqldb.DB {
 	db := openMySQL(b, sqldb.MySQLConfig{URL: servers.MariaDB(b).URL, Claims: at})
-	create(b, db, sluice.Campaign{ID: "bench", Stock: sluice.Stock{Total: sluice.MaxTotal}, Goods: sluice.Goods{PriceMinor: 9900}})
+	create(b, db, sluice.Campaign{
+		ID: "bench", Stock: sluice.Stock{Total: sluice.MaxTotal}, Goods: sluice.Goods{PriceMinor: 9900},
+	})
 	return db
 }
 

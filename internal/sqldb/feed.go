@@ -7,9 +7,10 @@ import (
 )
 
 // The feed where several transactions write events at once. A row has no place in it until it is committed; then
-// whoever reads the feed gives it the next one, under a lock that all readers share. So a reader who keeps the last id it
-// has dealt with can miss nothing: what commits later gets a later place. The rows of one campaign are written under its
-// lock, so that their numbers, in whose order places are given, are in the order of their commits.
+// whoever reads the feed gives it the next one, under a lock that all readers share. So a reader who keeps the last
+// id it has dealt with can miss nothing: what commits later gets a later place. The rows of one campaign are
+// written under its lock, so that their numbers, in whose order places are given, are in the order of their
+// commits.
 
 // maxPlaced bounds the events that get their places in one transaction.
 const maxPlaced = 500

@@ -40,8 +40,8 @@ func openBrokenMaria(t *testing.T, place *servers.MariaDatabase, cfg sqldb.MySQL
 	return b
 }
 
-// TestMariaDBFaults breaks the way to the server, or the server, around the commit: what whoever settled is told must be
-// true, nothing may be half done, and the retry that the answer allows comes to the same.
+// TestMariaDBFaults breaks the way to the server, or the server, around the commit: what whoever settled is told
+// must be true, nothing may be half done, and the retry that the answer allows comes to the same.
 func TestMariaDBFaults(t *testing.T) {
 	own := servers.OwnMariaDB(t, "")
 	for _, tc := range []struct {
@@ -54,7 +54,7 @@ func TestMariaDBFaults(t *testing.T) {
 		doubt bool // the permit is told to read again
 	}{
 		{"cut before the transaction", sqldb.StepBegin, cut, restore, sluice.ErrUnavailable, false, false},
-		{"nothing goes out before the transaction", sqldb.StepBegin, loseRequests, restore, sluice.ErrUnavailable, false, false},
+		{"nothing goes out before it", sqldb.StepBegin, loseRequests, restore, sluice.ErrUnavailable, false, false},
 		{"cut before the commit", sqldb.StepCommit, cut, restore, sluice.ErrUncertain, false, true},
 		{"the commit does not arrive", sqldb.StepCommit, loseRequests, restore, sluice.ErrUncertain, false, true},
 		{"the commit's answer is lost", sqldb.StepCommit, loseReplies, restore, sluice.ErrUncertain, true, true},
@@ -240,8 +240,8 @@ func TestMariaDBDeadlock(t *testing.T) {
 }
 
 // TestMariaDBLockHeld has another transaction hold a campaign for longer than one waits for a lock: who waits comes
-// through when it ends in time, and has done nothing when it does not. Meanwhile the other lanes and the other campaigns
-// go on.
+// through when it ends in time, and has done nothing when it does not. Meanwhile the other lanes and the other
+// campaigns go on.
 func TestMariaDBLockHeld(t *testing.T) {
 	b := openBrokenMaria(t, servers.MariaDB(t), sqldb.MySQLConfig{LockWait: time.Second, Claims: 2})
 	order := goods("h", "payer", "1")
@@ -357,7 +357,8 @@ func TestMariaDBNodes(t *testing.T) {
 					if o.Reason != sluice.ReasonConfirmed || i%3 != 0 {
 						continue
 					}
-					if _, err := db.CloseOrder(context.Background(), batch[i].ID, sluice.CloseCancelled, sluice.Actor{}, 9000); err != nil {
+					_, err := db.CloseOrder(context.Background(), batch[i].ID, sluice.CloseCancelled, sluice.Actor{}, 9000)
+					if err != nil {
 						t.Errorf("close: %v", err)
 					}
 				}
@@ -412,7 +413,8 @@ func follow(t *testing.T, db *sqldb.DB, done <-chan struct{}) (all []sluice.Even
 	}
 }
 
-// TestMariaDBGroupLimit has two nodes settle claims of the same users at once, each on another campaign of a limit group.
+// TestMariaDBGroupLimit has two nodes settle claims of the same users at once, each on another campaign of a limit
+// group.
 func TestMariaDBGroupLimit(t *testing.T) {
 	place := servers.MariaDB(t)
 	nodes := []*sqldb.DB{openMySQL(t, sqldb.MySQLConfig{URL: place.URL}), openMySQL(t, sqldb.MySQLConfig{URL: place.URL})}
@@ -453,7 +455,8 @@ func TestMariaDBConnections(t *testing.T) {
 	for i := range 40 {
 		wg.Go(func() {
 			_, _ = b.Settle(context.Background(), []sluice.Claim{goods("g", fmt.Sprint("u", i), "1")})
-			_, _ = b.CloseOrder(context.Background(), goods("g", fmt.Sprint("u", i), "1").ID, sluice.CloseCancelled, sluice.Actor{}, 9)
+			id := goods("g", fmt.Sprint("u", i), "1").ID
+			_, _ = b.CloseOrder(context.Background(), id, sluice.CloseCancelled, sluice.Actor{}, 9)
 			_, _ = b.CloseDue(context.Background(), 10, 0)
 			_, _ = b.Campaign(context.Background(), "g")
 		})

@@ -60,7 +60,8 @@ func OpenMySQL(ctx context.Context, cfg MySQLConfig) (*DB, error) {
 	db := &DB{
 		cfg: Config{
 			Log: cfg.Log, Readers: cfg.Readers, MaxWaiting: cfg.MaxWaiting, OnBatch: cfg.OnBatch, Now: cfg.Now,
-			Doubt: cfg.Doubt, Around: cfg.Around, Remote: cfg.Remote, MaxTries: cfg.MaxTries, LostGrace: cfg.LostGrace, Node: cfg.Node,
+			Doubt: cfg.Doubt, Around: cfg.Around, Remote: cfg.Remote, MaxTries: cfg.MaxTries, LostGrace: cfg.LostGrace,
+			Node: cfg.Node,
 		},
 		log: cfg.Log, dialect: dialectMySQL, counting: make(chan struct{}, 1),
 	}
@@ -127,7 +128,8 @@ func mysqlConfig(cfg MySQLConfig) (*mysql.Config, error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Scheme != "mysql" {
 		// The error of url.Parse shows the URL, which holds the password.
-		return nil, sluice.NewFault(sluice.ErrInvalid, "LEDGER_URL", "the ledger's URL is not mysql://user:password@host/database")
+		return nil, sluice.NewFault(sluice.ErrInvalid, "LEDGER_URL",
+			"the ledger's URL is not mysql://user:password@host/database")
 	}
 	c := mysql.NewConfig()
 	c.User = u.User.Username()

@@ -33,9 +33,9 @@ func (db *DB) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outco
 	return db.settle(ctx, claims, false)
 }
 
-// Admit decides on claims that no permit has admitted, as Settle does but for this: a claim that does not fit is refused
-// without a row, ReasonLimitReached or ReasonSoldOut with ClaimNone, and the permit hears nothing of it. Where permits
-// are in other processes, they are told to take what was confirmed.
+// Admit decides on claims that no permit has admitted, as Settle does but for this: a claim that does not fit is
+// refused without a row, ReasonLimitReached or ReasonSoldOut with ClaimNone, and the permit hears nothing of it.
+// Where permits are in other processes, they are told to take what was confirmed.
 func (db *DB) Admit(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
 	if len(claims) > MaxSettle {
 		return nil, sluice.NewFault(sluice.ErrInvalid, "BATCH_TOO_LARGE", fmt.Sprintf("%d claims in one batch", len(claims)))

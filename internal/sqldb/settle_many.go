@@ -9,11 +9,11 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// Settling where several writers share the database. The transaction locks the campaigns of its batch, reads with one
-// statement which of the claims are there and what their users have used of the limits, decides in memory, in the order
-// of the batch, and writes all rows of a table with one statement. Whoever settles a campaign has its lock, so that what
-// was read stays so; campaigns of one limit group share the lock of the group's first campaign as well. Locks are taken
-// in the order of the campaigns' numbers.
+// Settling where several writers share the database. The transaction locks the campaigns of its batch, reads with
+// one statement which of the claims are there and what their users have used of the limits, decides in memory, in
+// the order of the batch, and writes all rows of a table with one statement. Whoever settles a campaign has its
+// lock, so that what was read stays so; campaigns of one limit group share the lock of the group's first campaign
+// as well. Locks are taken in the order of the campaigns' numbers.
 
 // errCareful means that the database refused a row of a statement that holds many. The batch begins again from the
 // start, with a statement for each claim.
@@ -278,7 +278,8 @@ func (b *batch) readUsers(table string, keys []sluice.UserKey, limits []any) err
 		code = `code`
 	}
 	text := make([]byte, 0, 256+len(keys)*100)
-	text = append(text, `SELECT claim_id, user_id, limit_no, quantity, live_units, limit_units, campaign_no, rejected, `...)
+	text = append(text, `SELECT claim_id, user_id, limit_no, quantity, live_units, limit_units, campaign_no, rejected,
+		`...)
 	// Left to itself the planner looks into the index once for each range before it reads it.
 	text = fmt.Appendf(text, `%s FROM %s FORCE INDEX (%s_claim) WHERE (`, code, table, table)
 	for i, k := range keys {
@@ -395,9 +396,9 @@ func (b *batch) one(s *sale, c *sluice.Claim) (sluice.Outcome, error) {
 	return sluice.Outcome{Reason: why, State: sluice.ClaimConfirmed, CouponCodes: c.CouponCodes}, nil
 }
 
-// failAlone answers a claim that leaves no row. A permit in this process gets back what it had taken. One elsewhere does
-// not: its claim is tried again, and the units of a claim that might be settled yet are not given to anybody; they go
-// back when it is discarded, together with a row that says so.
+// failAlone answers a claim that leaves no row. A permit in this process gets back what it had taken. One elsewhere
+// does not: its claim is tried again, and the units of a claim that might be settled yet are not given to anybody;
+// they go back when it is discarded, together with a row that says so.
 func (b *batch) failAlone(s *sale, c *sluice.Claim) sluice.Outcome {
 	if q := max(0, int64(c.Quantity)); !b.refuse && !b.t.db.cfg.Remote {
 		s.settled += q
@@ -459,53 +460,4 @@ func (s *sale) addOrder(c *sluice.Claim, why sluice.Reason) {
 		o.AmountMinor, string(o.State), q, q, c.Epoch, int64(c.At), int64(o.DueAt), paid, nil)
 	s.held, s.sold = s.held+e.Held, s.sold+e.Sold
 	s.stock.Held, s.stock.Sold = s.stock.Held+e.Held, s.stock.Sold+e.Sold
-}
-
-func (s *sale) addCoupons(c *sluice.Claim, why sluice.Reason) {
-	if why != sluice.ReasonConfirmed {
-		s.values = append(s.values, s.nextSeq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source),
-			int64(c.Quantity), int64(0), nil, string(sluice.CouponRejected), int64(0), int64(0), c.Epoch, int64(c.At), int64(0),
-			int64(0), why.String())
-		return
-	}
-	from, until := s.terms.Coupon.Window(c.At)
-	for n, code := range c.CouponCodes {
-		s.values = append(s.values, s.nextSeq(), c.ID[:], s.limitNo, c.User, nullText(c.RequestID), int64(c.Source),
-			int64(c.Quantity), int64(n), code, string(sluice.CouponIssued), int64(1), int64(1), c.Epoch, int64(c.At), int64(from),
-			int64(until), nil)
-	}
-	q := int64(c.Quantity)
-	s.sold, s.stock.Sold = s.sold+q, s.stock.Sold+q
-}
-
-// insert writes the rows that have gathered.
-func (b *batch) insert(s *sale) error {
-	if len(s.values) == 0 {
-		return nil
-	}
-	into, width := orderInto, orderValues
-	if s.kind == sluice.KindCoupon {
-		into, width = couponInto, couponValues
-	}
-	row := `(` + questionMarks(width) + `)`
-	n := len(s.values) / width
-	text := make([]byte, 0, len(into)+n*(len(row)+1))
-	text = append(text, into...)
-	for i := range n {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, row...)
-	}
-	_, err := b.t.conn.ExecContext(b.t.ctx, string(text), s.values...)
-	s.values = s.values[:0]
-	return err
-}
-
-// close writes what the batch means for the campaign: its counters, in one conditional update, and its event.
-func (b *batch) close(s *sale) error {
-	if s.settled > 0 && !b.refuse {
-		b.t.permits = append(b.t.permits, sluice.PermitOp{Kind: sluice.PermitSettled, Campaign: s.id, Units: s.settled})
-	}
-	return b.t.closeSale(s.no, s.id, s.kind, &s.terms, saleChange{s.held, s.sold, s.wrote, s.ids, s.at})
 }

@@ -34,7 +34,8 @@ func TestFlushIsWaitedFor(t *testing.T) {
 	if _, err := w.db.CreateCampaign(t.Context(), first, operator, sluice.MillisOf(time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := rearmer.Rearm(t.Context(), "new", 1, sluice.EpochPlanned); err != nil && !errors.Is(err, sluice.ErrConflict) {
+	_, err = rearmer.Rearm(t.Context(), "new", 1, sluice.EpochPlanned)
+	if err != nil && !errors.Is(err, sluice.ErrConflict) {
 		t.Errorf("a campaign without a past waits for promises: %v", err)
 	}
 	w.sql(`UPDATE nodes SET seen_ms = seen_ms - 6000`) // it died

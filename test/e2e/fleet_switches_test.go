@@ -47,8 +47,8 @@ func heard(t *testing.T, nodes []*e2e.Server, prefix, want string, inARow int) {
 	}
 }
 
-// TestSwitchesOfAFleet: what operators set in the middle of a sale, on any node, does what it says on all three, and the
-// sum is exact to the unit when all of it is over.
+// TestSwitchesOfAFleet: what operators set in the middle of a sale, on any node, does what it says on all three,
+// and the sum is exact to the unit when all of it is over.
 func TestSwitchesOfAFleet(t *testing.T) {
 	const stock = 400
 	redis, maria, rabbit := servers.Redis(t), servers.MariaDB(t), servers.Rabbit(t)
