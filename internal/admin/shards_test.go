@@ -102,7 +102,8 @@ func TestShardsOfACampaignThatIsThere(t *testing.T) {
 		want     []string
 	}{
 		{"one process", "alone", s.campaigns, patch(2, "-"), []string{"shards: must be 1"}},
-		{"too many, and no title", "alone", desk, patch(65, ""), []string{"title: is required", "shards: must be from 1 to 64"}},
+		{"too many, and no title", "alone", desk, patch(65, ""),
+			[]string{"title: is required", "shards: must be from 1 to 64"}},
 		{"not alone in its group", "first", desk, patch(2, "-"), []string{"shards: must stay 1, as campaign second"}},
 	}
 	for _, tc := range refused {

@@ -270,6 +270,16 @@ func (c *Crowd) count(word string) {
 	c.seen[c.phase][word]++
 }
 
+// Said counts how often a word was said in all.
+func (c *Crowd) Said(word string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, phase := range c.seen {
+		n += phase[word]
+	}
+	return n
+}
+
 // Seen gives what was said in a phase, the most frequent first, as a person reads it.
 func (c *Crowd) Seen(phase string) string {
 	c.mu.Lock()
