@@ -41,6 +41,18 @@ func newFunnelKeeper(p *parts, s *server) *funnelKeeper {
 	}
 }
 
+// lateBuckets is how long after its end another node's bucket is in the ledger, as a rule: it is closed after a quarter
+// of a second, handed on within a second, and written.
+const lateBuckets = 3 * time.Second
+
+// late is how much older than this node's own the others' buckets may be.
+func (p *parts) late(s *server) time.Duration {
+	if s.shared() {
+		return lateBuckets
+	}
+	return 0
+}
+
 // Start begins the work.
 func (k *funnelKeeper) Start() { go k.run() }
 

@@ -111,6 +111,7 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 	})
 	p.reports = admin.NewReports(admin.ReportsConfig{
 		Ledger: p.ledger, Tally: p.gate.Tally(), Permits: p.admission, Verifier: p.verifier,
+		Late: p.late(s),
 	})
 	p.orders = order.New(order.Config{
 		Log: s.log, Sandbox: s.cfg.Sandbox(), ReadOnly: p.board.readOnly.Load,

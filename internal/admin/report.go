@@ -17,8 +17,10 @@ type ReportLedger interface {
 	Campaigns(ctx context.Context) ([]sluice.Campaign, error)
 	// Tallies sums a campaign's rows.
 	Tallies(ctx context.Context, campaign string) (sluice.Tallies, error)
-	// EachBucket hands over the kept buckets that begin in [from, until), oldest first; until 0 means no bound.
-	EachBucket(ctx context.Context, campaign string, from, until sluice.Millis, each func(*sluice.Bucket) error) error
+	// EachBucket hands over the kept buckets that begin in [from, until), oldest first; until 0 means no bound. Those of
+	// other nodes come as one, this node's own as another.
+	EachBucket(ctx context.Context, campaign string, from, until sluice.Millis,
+		each func(b *sluice.Bucket, own bool) error) error
 }
 
 // Tally knows the latest buckets, those that are not kept yet among them.
@@ -34,7 +36,9 @@ type ReportsConfig struct {
 	Tally    Tally
 	Permits  Permits
 	Verifier Verifier
-	Now      func() time.Time // default time.Now
+	// Late is how long after its end a bucket of another node may come to the ledger; zero where this is the only node.
+	Late time.Duration
+	Now  func() time.Time // default time.Now
 }
 
 // Reports tells what happened. It changes nothing.
@@ -80,24 +84,39 @@ func (d *Reports) Report(ctx context.Context, id string) (sluice.CampaignReport,
 // buckets joins what is kept with what is in memory, which is the newer of the two where both have a bucket.
 func (d *Reports) buckets(ctx context.Context, id string) ([]sluice.Bucket, error) {
 	recent, _ := d.cfg.Tally.Since(id, 0, 0)
+	line := timeline{width: sluice.CoarseBucket}
+	if err := d.join(ctx, id, 0, recent, line.add); err != nil {
+		return nil, fmt.Errorf("admin: report of %s: %w", id, err)
+	}
+	return line.buckets, nil
+}
+
+// join hands over what is kept from a moment on and what is in memory, oldest first. Parts of one bucket follow each
+// other. Of this node's own, memory is the newer where both have a bucket.
+func (d *Reports) join(
+	ctx context.Context, id string, from sluice.Millis, recent []sluice.Bucket, add func(*sluice.Bucket),
+) error {
 	known := make(map[sluice.Millis]bool, len(recent))
 	for i := range recent {
 		known[recent[i].Start] = true
 	}
-	line := timeline{width: sluice.CoarseBucket}
-	err := d.cfg.Ledger.EachBucket(ctx, id, 0, 0, func(b *sluice.Bucket) error {
-		if !known[b.Start] {
-			line.add(b)
+	err := d.cfg.Ledger.EachBucket(ctx, id, from, 0, func(b *sluice.Bucket, own bool) error {
+		for len(recent) > 0 && recent[0].Start < b.Start {
+			add(&recent[0])
+			recent = recent[1:]
+		}
+		if !own || !known[b.Start] {
+			add(b)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("admin: report of %s: %w", id, err)
+		return err
 	}
 	for i := range recent {
-		line.add(&recent[i])
+		add(&recent[i])
 	}
-	return line.buckets, nil
+	return nil
 }
 
 // timeline is a list of buckets that stays short: fine ones stand as they are, coarse ones are joined where there
@@ -124,10 +143,10 @@ func (l *timeline) put(b *sluice.Bucket) {
 	if x.Width >= sluice.CoarseBucket {
 		x.Width = l.width
 		x.Start -= x.Start % l.width
-		if n := len(l.buckets); n > 0 && l.buckets[n-1].Start == x.Start && l.buckets[n-1].Width == x.Width {
-			l.buckets[n-1].Merge(b)
-			return
-		}
+	}
+	if n := len(l.buckets); n > 0 && l.buckets[n-1].Start == x.Start && l.buckets[n-1].Width == x.Width {
+		l.buckets[n-1].Merge(b)
+		return
 	}
 	l.buckets = append(l.buckets, x)
 }
@@ -140,8 +159,37 @@ func (d *Reports) Live(ctx context.Context, id string, since sluice.Millis, limi
 	}
 	v := sluice.LiveView{At: d.now()}
 	v.Campaign = viewOf(c, d.cfg.Permits, v.At)
-	v.Buckets, v.Next = d.cfg.Tally.Since(id, since, limit)
-	return v, nil
+	v.Buckets, v.Next, err = d.since(ctx, id, since, limit, v.At)
+	return v, err
+}
+
+// since gives the buckets of all nodes that end after a moment, and the moment to ask from next. This node's own are
+// fresh; those of others come with the ledger, so that what is younger than Late is given again the next time.
+func (d *Reports) since(
+	ctx context.Context, id string, since sluice.Millis, limit int, now sluice.Millis,
+) (all []sluice.Bucket, next sluice.Millis, err error) {
+	if d.cfg.Late == 0 {
+		all, next = d.cfg.Tally.Since(id, since, limit)
+		return all, next, nil
+	}
+	recent, _ := d.cfg.Tally.Since(id, since, 0)
+	line := timeline{width: sluice.CoarseBucket}
+	err = d.join(ctx, id, max(0, since-sluice.CoarseBucket), recent, func(b *sluice.Bucket) {
+		if b.Start+b.Width > since {
+			line.add(b)
+		}
+	})
+	if err != nil {
+		return nil, since, fmt.Errorf("admin: the buckets of %s: %w", id, err)
+	}
+	if all = line.buckets; limit > 0 && len(all) > limit {
+		all = all[:limit]
+	}
+	if len(all) == 0 {
+		return nil, since, nil
+	}
+	last := all[len(all)-1]
+	return all, max(since, min(last.Start+last.Width, now.Add(-d.cfg.Late))), nil
 }
 
 // Summary sums all campaigns; load tests are counted and left out.

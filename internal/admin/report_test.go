@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/admin"
+	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
 // token is a buyer's, signed with the stack's secret.
@@ -146,6 +148,92 @@ func TestTheLiveViewGoesOnWhereItStopped(t *testing.T) {
 	}
 	if second.into(t, &page); len(page.Buckets) != 2 || page.Buckets[1].Width != 1000 {
 		t.Errorf("the second look repeats what was unfinished and adds a second: %s", second.body)
+	}
+}
+
+// others is a ledger that has what another node has counted, beside what this one has.
+type others struct {
+	*sqldb.DB
+	buckets []sluice.Bucket
+}
+
+func (o *others) EachBucket(ctx context.Context, campaign string, from, until sluice.Millis,
+	each func(b *sluice.Bucket, own bool) error) error {
+	all := o.buckets
+	err := o.DB.EachBucket(ctx, campaign, from, until, func(b *sluice.Bucket, own bool) error {
+		for ; len(all) > 0 && all[0].Start <= b.Start; all = all[1:] {
+			if err := each(&all[0], false); err != nil {
+				return err
+			}
+		}
+		return each(b, own)
+	})
+	for i := range all {
+		if err == nil && all[i].Start >= from {
+			err = each(&all[i], false)
+		}
+	}
+	return err
+}
+
+// TestTheLiveViewAddsUpNodes: whichever node is asked, the view has what all of them decided, each decision once, and
+// asks again from before what another node may not have written yet. The report adds up the same way.
+func TestTheLiveViewAddsUpNodes(t *testing.T) {
+	s := newStack(t)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 5))
+	s.sell("spring")
+	ledger := &others{DB: s.db}
+	desk := admin.NewReports(admin.ReportsConfig{Ledger: ledger, Tally: s.gate.Tally(), Permits: s.admission,
+		Verifier: s.db, Now: s.clock.now, Late: 3 * time.Second})
+	at := sluice.MillisOf(s.clock.now())
+	theirs := func(start sluice.Millis, soldOut int64) sluice.Bucket {
+		b := sluice.Bucket{Start: start, Width: sluice.FineBucket}
+		b.Counts[sluice.ReasonSoldOut], b.Latency[5] = soldOut, uint32(soldOut)
+		return b
+	}
+	sum := func(all []sluice.Bucket) (n int64) {
+		seen := map[sluice.Millis]bool{}
+		for i := range all {
+			if seen[all[i].Start] || i > 0 && all[i].Start < all[i-1].Start {
+				t.Errorf("bucket %d comes twice, or out of its order", all[i].Start)
+			}
+			seen[all[i].Start] = true
+			n += all[i].Counts[sluice.ReasonSoldOut]
+		}
+		return n
+	}
+	look := func(since sluice.Millis) sluice.LiveView {
+		t.Helper()
+		v, err := desk.Live(t.Context(), "spring", since, 60)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	if v := look(at - 1000); sum(v.Buckets) != 5 {
+		t.Errorf("before the other has written: %v", v.Buckets)
+	}
+	ledger.buckets = []sluice.Bucket{theirs(at, 7), theirs(at+100, 11)}
+	s.clock.add(2 * time.Second)
+	first := look(at - 1000)
+	if sum(first.Buckets) != 5+7+11 || first.Next > at-1000 {
+		t.Errorf("%d sold out, next %d ms after the sale", sum(first.Buckets), first.Next-at)
+	}
+	if err := s.gate.Tally().Flush(func(c string, b []sluice.Bucket) error {
+		return s.db.KeepBuckets(t.Context(), c, b)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if v := look(first.Next); sum(v.Buckets) != 5+7+11 {
+		t.Errorf("once this node has written too: %d sold out", sum(v.Buckets))
+	}
+	s.clock.add(10 * time.Second)
+	if v := look(at + 150); sum(v.Buckets) != 11 || v.Next != at+200 {
+		t.Errorf("later: %d sold out, next %d ms after the sale", sum(v.Buckets), v.Next-at)
+	}
+	r, err := desk.Report(t.Context(), "spring")
+	if err != nil || r.Decisions[sluice.ReasonSoldOut] != 5+7+11 || sum(r.Buckets) != 5+7+11 {
+		t.Errorf("the report: %v sold out, %v", r.Decisions[sluice.ReasonSoldOut], err)
 	}
 }
 

@@ -76,7 +76,7 @@ type (
 		Held     int64                `json:"held"`
 		Sold     int64                `json:"sold"`
 		Revision int64                `json:"revision"`
-		Buckets  []bucketAnswer       `json:"buckets" nullable:"false" doc:"One that comes again replaces the one before"`
+		Buckets  []bucketAnswer       `json:"buckets" nullable:"false" doc:"Of all nodes, others up to 3 s late; may repeat"`
 		NextMS   int64                `json:"next_since_ms" doc:"What to give as since next time"`
 	}
 	summaryAnswer struct {

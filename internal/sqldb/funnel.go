@@ -77,22 +77,30 @@ func putPart(text, node, part string) (string, error) {
 	return string(out), err
 }
 
-// partsOf gives the parts of what putPart wrote, or the whole where there are none.
-func partsOf(text string) ([]string, error) {
+// partsOf gives the parts of what putPart wrote, this node's own apart from those of others. What has no parts was
+// written by the only node there is, or before there were several.
+func (db *DB) partsOf(text string) (own, others []string, err error) {
 	parts := map[string]json.RawMessage{}
 	if text != "" {
 		if err := json.Unmarshal([]byte(text), &parts); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
-	var all []string
 	for name, part := range parts {
-		if !strings.HasPrefix(name, nodeMark) {
-			return []string{text}, nil
+		switch {
+		case strings.HasPrefix(name, nodeMark):
+		case db.cfg.Node == "":
+			return []string{text}, nil, nil
+		default:
+			return nil, []string{text}, nil
 		}
-		all = append(all, string(part))
+		if db.cfg.Node != "" && name == nodeMark+db.cfg.Node {
+			own = append(own, string(part))
+		} else {
+			others = append(others, string(part))
+		}
 	}
-	return all, nil
+	return own, others, nil
 }
 
 // DropBuckets deletes up to limit buckets that began before `before`, and says how many.
@@ -120,10 +128,11 @@ func (db *DB) DropBuckets(ctx context.Context, before sluice.Millis, limit int) 
 	return n, err
 }
 
-// EachBucket hands each a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound.
-// It stops at the first error of each and returns it.
+// EachBucket hands each a campaign's buckets that begin in [from, until), oldest first; until 0 means no bound. What
+// other nodes have counted comes as one bucket, what this node has written as another, with own. It stops at the first
+// error of each and returns it.
 func (db *DB) EachBucket(
-	ctx context.Context, campaign string, from, until sluice.Millis, each func(*sluice.Bucket) error,
+	ctx context.Context, campaign string, from, until sluice.Millis, each func(b *sluice.Bucket, own bool) error,
 ) error {
 	rows, err := db.rdb.QueryContext(ctx, `SELECT start_ms, width_ms, counts, latency FROM funnel_buckets
 		WHERE campaign_no = (SELECT no FROM campaigns WHERE id = ?) AND start_ms >= ? AND (? = 0 OR start_ms < ?)
@@ -138,10 +147,17 @@ func (db *DB) EachBucket(
 		if err := rows.Scan(&b.Start, &b.Width, &counts, &latency); err != nil {
 			return translate(err, "read the buckets of "+campaign)
 		}
-		if err := decodeBucket(&b, counts, latency); err != nil {
+		own, others, err := db.decodeBucket(&b, counts, latency)
+		if err != nil {
 			return fmt.Errorf("sqldb: bucket %d of %s: %w", b.Start, campaign, err)
 		}
-		if err := each(&b); err != nil {
+		if others != nil {
+			err = each(others, false)
+		}
+		if err == nil && own != nil {
+			err = each(own, true)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -176,26 +192,26 @@ func encodeBucket(b *sluice.Bucket) (counts, latency string, err error) {
 	return string(c), string(l), err
 }
 
-func decodeBucket(b *sluice.Bucket, counts, latency string) error {
-	all, err := partsOf(counts)
-	if err != nil {
-		return err
+// decodeBucket reads a row's two columns: what this node has counted, and what others have; nil where nobody has.
+func (db *DB) decodeBucket(at *sluice.Bucket, counts, latency string) (own, others *sluice.Bucket, err error) {
+	var all, slow [2][]string
+	if all[0], all[1], err = db.partsOf(counts); err == nil {
+		slow[0], slow[1], err = db.partsOf(latency)
 	}
-	slow, err := partsOf(latency)
-	if err != nil {
-		return err
-	}
-	for _, part := range all {
-		if err := decodePart(b, part, ""); err != nil {
-			return err
+	var sums [2]*sluice.Bucket
+	for i := range sums {
+		if err != nil || len(all[i]) == 0 {
+			continue
+		}
+		sums[i] = &sluice.Bucket{Start: at.Start, Width: at.Width}
+		for _, part := range all[i] {
+			err = errors.Join(err, decodePart(sums[i], part, ""))
+		}
+		for _, part := range slow[i] {
+			err = errors.Join(err, decodePart(sums[i], "{}", part))
 		}
 	}
-	for _, part := range slow {
-		if err := decodePart(b, "{}", part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sums[0], sums[1], err
 }
 
 func decodePart(b *sluice.Bucket, counts, latency string) error {

@@ -32,15 +32,27 @@ func TestBucketsOfSeveralNodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rows := 0
-	err := b.EachBucket(t.Context(), "spring", 0, 0, func(x *sluice.Bucket) error {
-		rows++
-		if x.Counts[sluice.ReasonSoldOut] != 31 || x.Counts[sluice.ReasonNone] != 2 || x.Latency[3] != 31 {
-			t.Errorf("%v, %v", x.Counts, x.Latency[3])
+	c2 := openMySQL(t, sqldb.MySQLConfig{URL: url, Node: "c"})
+	for _, tc := range []struct {
+		name        string
+		db          *sqldb.DB
+		own, others int64 // of decisions; the latency has as many
+		nodes       int64 // others that have counted; each has one replay
+	}{{"a", a, 11, 20, 1}, {"b", b, 20, 11, 1}, {"c, which has counted nothing", c2, 0, 31, 2}} {
+		var got [2]int64
+		err := tc.db.EachBucket(t.Context(), "spring", 0, 0, func(x *sluice.Bucket, own bool) error {
+			n, i := tc.nodes, 0
+			if own {
+				n, i = 1, 1
+			}
+			got[i] += x.Counts[sluice.ReasonSoldOut]
+			if x.Counts[sluice.ReasonNone] != n || int64(x.Latency[3]) != x.Counts[sluice.ReasonSoldOut] {
+				t.Errorf("%s: %v, %v", tc.name, x.Counts, x.Latency[3])
+			}
+			return nil
+		})
+		if err != nil || got != [2]int64{tc.others, tc.own} {
+			t.Errorf("%s: %v of others and its own, %v", tc.name, got, err)
 		}
-		return nil
-	})
-	if err != nil || rows != 1 {
-		t.Errorf("%d buckets, %v", rows, err)
 	}
 }

@@ -46,6 +46,15 @@ func threeNodes(t *testing.T, admission, queue string) {
 	if n := nodes[2]; !n.Eventually(5*time.Second, func() bool { return verified(t, n, "spring") }) {
 		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
 	}
+	for i, n := range nodes {
+		var sum map[string]int
+		if !n.Eventually(5*time.Second, func() bool {
+			sum = decided(t, n, "spring")
+			return sum["QUEUED"]+sum["CONFIRMED"] == stock && sum["SOLD_OUT"] == buyers-stock
+		}) {
+			t.Errorf("node %d shows %v of the sale", i, sum)
+		}
+	}
 	var set struct {
 		Nodes, InForce int
 		TookMS         int `json:"took_ms"`
@@ -86,6 +95,40 @@ func startAll(t *testing.T, early bool, n int, args ...string) (all []*e2e.Serve
 		}
 	}
 	return all
+}
+
+// decided sums what the live view shows of the last minute, by reason.
+func decided(t *testing.T, s *e2e.Server, id string) map[string]int {
+	t.Helper()
+	sum, since := map[string]int{}, int64(0)
+	for range 20 { // pages
+		path := "/v1/admin/campaigns/" + id + "/live"
+		if since > 0 {
+			path += "?since=" + strconv.FormatInt(since, 10)
+		}
+		var v struct {
+			Buckets []struct {
+				StartMS int64 `json:"start_ms"`
+				WidthMS int64 `json:"width_ms"`
+				Counts  map[string]int
+			}
+			Next int64 `json:"next_since_ms"`
+		}
+		s.Admin(t, "GET", path, nil, 200).Into(t, &v)
+		last := v.Next == since || len(v.Buckets) < 60
+		for _, b := range v.Buckets {
+			if last || b.StartMS+b.WidthMS <= v.Next { // else it comes again
+				for reason, n := range b.Counts {
+					sum[reason] += n
+				}
+			}
+		}
+		if last {
+			break
+		}
+		since = v.Next
+	}
+	return sum
 }
 
 func createSale(t *testing.T, s *e2e.Server, id string, stock int) {
