@@ -124,7 +124,8 @@ func newMaria(t testing.TB, dir, sockets string, port int, flags ...string) (*Ma
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, err
 	}
-	args := append(own, "--bind-address=127.0.0.1", "--tmpdir="+temporary, "--port="+strconv.Itoa(port), "--socket="+s.socket,
+	args := append(own, "--tmpdir="+temporary, "--bind-address=127.0.0.1",
+		"--port="+strconv.Itoa(port), "--socket="+s.socket,
 		"--pid-file="+filepath.Join(dir, "pid"), "--skip-name-resolve", "--character-set-server=utf8mb4",
 		"--max-connections=500", "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=128M")
 	args = append(args, flags...)
