@@ -1,7 +1,6 @@
 package e2e_test
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -64,7 +63,7 @@ func TestShardsOfAFleet(t *testing.T) {
 	}
 	for i, n := range nodes {
 		if strings.Contains(n.Log(), "a gate is in doubt") {
-			t.Error(fmt.Sprintf("node %d doubts gates that were armed as planned", i))
+			t.Errorf("node %d doubts gates that were armed as planned", i)
 		}
 	}
 }
