@@ -61,8 +61,8 @@ func TestRemindersOfDueOrders(t *testing.T) {
 	}
 }
 
-// TestARemindedServerClosesDueOrders: on a server whose expirer is stopped, an order with a window of 2 s is closed soon
-// after that by the reminder alone, and its unit is for sale again.
+// TestARemindedServerClosesDueOrders: on a server whose expirer is stopped, an order with a window of 2 s is closed
+// soon after that by the reminder alone, and its unit is for sale again.
 func TestARemindedServerClosesDueOrders(t *testing.T) {
 	maria := servers.MariaDB(t)
 	cfg, err := config.Load(config.Sources{

@@ -24,7 +24,6 @@ var controlSources embed.FS
 type Control struct {
 	c                    *Client
 	nodes, switches, rev string // keys: they share a slot
-	channel              string
 	meet, keep, pending  *rueidis.Lua
 }
 

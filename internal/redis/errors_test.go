@@ -95,7 +95,7 @@ func busy(h *house, s *servers.RedisServer) func() {
 	within(h.t, 3*time.Second, func() bool {
 		return redis.Code(h.client.Do(h.t.Context(), "EXISTS", "y")) == "BUSY"
 	})
-	return func() { <-done }
+	return func() { _ = <-done }
 }
 
 // loading starts the server anew on data that it reads slowly.

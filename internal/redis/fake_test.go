@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -328,7 +329,7 @@ func TestACallWhoseReplyIsLostIsSentAgain(t *testing.T) {
 					}
 					return nil
 				}
-				if tc.err == sluice.ErrUnavailable {
+				if errors.Is(tc.err, sluice.ErrUnavailable) {
 					f.refusing = lose
 				} else {
 					f.answering = func(n int, _ *redis.AdmitReply) error { return lose(n) }

@@ -41,7 +41,7 @@ func fillDisk(tb testing.TB, f *Fleet, during func()) {
 		tb.Error(err)
 		return
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }()
 	const largest, smallest = 64 << 20, 4 << 10
 	for at, step := int64(0), int64(largest); step >= smallest; {
 		if syscall.Fallocate(int(file.Fd()), 0, at, step) != nil {
@@ -59,7 +59,8 @@ func fillDisk(tb testing.TB, f *Fleet, during func()) {
 		tb.Error(err)
 	}
 	// A MariaDB that finds no room for its log ends itself; whoever looks after it starts it again.
-	if c, err := net.DialTimeout("tcp", f.Maria.Addr, time.Second); err == nil {
+	dialer := net.Dialer{Timeout: time.Second}
+	if c, err := dialer.DialContext(tb.Context(), "tcp", f.Maria.Addr); err == nil {
 		_ = c.Close()
 		return
 	}

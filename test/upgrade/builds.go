@@ -184,7 +184,7 @@ func (b *builds) buildNext(name string, messages bool) (Build, error) {
 		return Build{}, err
 	}
 	o := &overlay{b: b, name: name, dir: dir, Replace: map[string]string{}}
-	prelude, err := os.ReadFile(filepath.Join(dir, "internal/redis/lua/prelude.lua"))
+	prelude, err := os.ReadFile(filepath.Join(dir, "internal", "redis", "lua", "prelude.lua"))
 	if err != nil {
 		return Build{}, err
 	}
