@@ -110,7 +110,7 @@ func (p *parts) openRearming(s *server) {
 	},
 		upkeep.ReconcilerDeps{
 			Campaigns: p.ledger, Rows: p.ledger, Runs: p.ledger, Freezer: freezer{p, s}, Gates: r.gates, Repairs: r.gates,
-			Settler: p.ledger, Letters: p.ledger, Doubt: r.rearmer.Doubt,
+			Settler: p.ledger, Letters: p.ledger, Doubt: r.rearmer.Doubt, Rearm: r.rearmer.Ask,
 		})
 	p.verifier = r.reconciler
 }

@@ -86,7 +86,7 @@ func (r *Rearmer) Reshard(ctx context.Context, campaign string, shards int) (epo
 		return 0, err
 	}
 	if epoch, err = r.rearm(ctx, campaign, c.Epoch, sluice.EpochPlanned, shards); err != nil {
-		r.Ask(campaign, c.Epoch)
+		r.Ask(campaign, c.Epoch-1) // where the gates of this epoch are open nothing is to be done
 	}
 	return epoch, err
 }

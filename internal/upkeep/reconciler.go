@@ -34,7 +34,8 @@ type ReconcilerDeps struct {
 	Repairs Repairs
 	Settler Settler
 	Letters Letters // nil: there are no dead letters
-	// Doubt has a campaign armed anew whose gate has forgotten, Rearm one that has lost nothing: see Rearmer.
+	// Doubt has a campaign armed anew whose gate has forgotten, Rearm one that has lost nothing: see Rearmer. Without
+	// Rearm it is Doubt.
 	Doubt, Rearm func(campaign string, epoch int64)
 }
 
@@ -76,6 +77,9 @@ func NewReconciler(cfg ReconcilerConfig, deps ReconcilerDeps) *Reconciler {
 	}
 	r := &Reconciler{
 		cfg: cfg, deps: deps, door: door{deps.Settler, deps.Repairs, deps.Letters}, open: map[string]sluice.Millis{},
+	}
+	if r.deps.Rearm == nil {
+		r.deps.Rearm = r.deps.Doubt
 	}
 	r.agent = newAgent("reconciler", cfg.Config, r.round)
 	return r
@@ -242,7 +246,7 @@ func (r *Reconciler) fill(ctx context.Context, c sluice.Campaign, run *sluice.Re
 func (r *Reconciler) forgotten(ctx context.Context, c sluice.Campaign) {
 	now, err := r.deps.Campaigns.Campaign(ctx, c.ID)
 	if err == nil && now.Epoch == c.Epoch && armedOnce(&c) && r.deps.Doubt != nil {
-		r.deps.Doubt(c.ID, c.Epoch)
+		r.deps.Doubt(c.ID, c.Epoch-1) // gates of this epoch would do: they may be about to be armed
 	}
 }
 

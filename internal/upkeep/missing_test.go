@@ -1,0 +1,95 @@
+package upkeep_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/upkeep"
+)
+
+// TestAnEpochThatIsAboutToBeArmedIsArmedOnce: while nodes settle what they promised the gates are not armed for the
+// new epoch, and every node that has heard of it says so. That must not begin the next epoch, and that one the next.
+func TestAnEpochThatIsAboutToBeArmedIsArmedOnce(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		if err := w.db.Beat(t.Context(), sluice.Node{ID: "seller", Flushed: map[string]int64{w.id: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		one, _ := w.agents(upkeep.Config{Leader: w.db, Node: "n1"})
+		two, reconciler := w.agents(upkeep.Config{Leader: w.db, Node: "n2"})
+		w.gate.flushAll()
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		armed := make(chan error, 1)
+		go func() {
+			_, err := one.Rearm(ctx, w.id, 2, sluice.EpochLost)
+			armed <- err
+		}()
+		w.until(func() error { // the epoch is open and its gates are waited for
+			if w.campaign().Epoch != 3 {
+				return sluice.ErrUnavailable
+			}
+			return nil
+		})
+		one.Doubt(w.id, 2)
+		two.Doubt(w.id, 2)
+		if run, err := reconciler.Reconcile(ctx, w.id); err != nil || run.Error == "" {
+			t.Errorf("compared with gates that are not armed: %+v, %v", run, err)
+		}
+		if err := w.db.Beat(ctx, sluice.Node{ID: "seller", Flushed: map[string]int64{w.id: 3}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-armed; err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*upkeep.Rearmer{one, two} {
+			if s, err := r.RunOnce(ctx); err != nil || s.Done != 1 {
+				t.Errorf("what was missing is there: %+v, %v", s, err)
+			}
+		}
+		if c := w.campaign(); c.Epoch != 3 {
+			t.Errorf("armed again for having been late: epoch %d", c.Epoch)
+		}
+		if err := w.db.Beat(ctx, sluice.Node{ID: "seller", Flushed: map[string]int64{w.id: 9}}); err != nil {
+			t.Fatal(err)
+		}
+		w.gate.flushAll()
+		two.Doubt(w.id, 2)
+		if _, err := two.RunOnce(ctx); err != nil || w.campaign().Epoch != 4 {
+			t.Errorf("gates that are gone are not armed: epoch %d, %v", w.campaign().Epoch, err)
+		}
+	})
+}
+
+// TestWithoutItsOwnWordForALossOfNothing: a reconciler that was given Doubt alone repairs by it.
+func TestWithoutItsOwnWordForALossOfNothing(t *testing.T) {
+	w := newWorld(t, sluice.Campaign{}, memoryGates)
+	w.settle(w.queueOf("a", 2))
+	w.sql(`UPDATE orders SET quantity = 1, live_units = 1, limit_units = 1`)
+	w.sql(`UPDATE campaigns SET held = 1`)
+	reconciler := upkeep.NewReconciler(
+		upkeep.ReconcilerConfig{Between: 5 * time.Millisecond, Stuck: time.Minute}, upkeep.ReconcilerDeps{
+			Campaigns: w.db, Rows: w.db, Runs: w.db, Freezer: &w.frozen, Gates: w.gate, Repairs: w.gate, Settler: w.db,
+			Letters: w.db, Doubt: w.rearmer.Doubt,
+		})
+	run, err := reconciler.Reconcile(t.Context(), w.id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finds(t, run, sluice.DriftQuantity, 1, true)
+	if _, err := w.rearmer.RunOnce(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	w.exact()
+}
+
+// queueOf has one claim on so many units admitted.
+func (w *world) queueOf(user string, q int) []sluice.Claim {
+	w.t.Helper()
+	claim := w.claim(user, q)
+	if r := w.gate.admit(w.campaign(), claim); r != sluice.ReasonQueued {
+		w.t.Fatalf("not admitted: %s", r)
+	}
+	return []sluice.Claim{claim}
+}
