@@ -26,6 +26,9 @@ type fakeGates struct {
 	refusing  func(n int) error                      // runs before anything is done
 	calls     int
 	short     bool // no replica has anything
+	last      sluice.Millis
+	looks     int
+	looking   func(n int) // runs when the n-th state is on its way back
 }
 
 func (f *fakeGates) Admit(_ context.Context, call redis.AdmitCall) (redis.AdmitReply, error) {
@@ -113,10 +116,16 @@ func (f *fakeGates) Find(
 
 func (f *fakeGates) State(context.Context, sluice.Campaign) ([]sluice.ShardState, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	return []sluice.ShardState{{
-		Armed: f.epoch > 0, Open: true, Epoch: f.epoch, Available: f.available, Live: int64(len(f.live)),
-	}}, nil
+	f.looks++
+	n, looking := f.looks, f.looking
+	state := []sluice.ShardState{{
+		Armed: f.epoch > 0, Open: true, Epoch: f.epoch, Available: f.available, Live: int64(len(f.live)), LastAt: f.last,
+	}}
+	f.mu.Unlock()
+	if looking != nil {
+		looking(n)
+	}
+	return state, nil
 }
 
 func (f *fakeGates) Apply(_ context.Context, ops []sluice.PermitOp) ([]sluice.PermitResult, error) {

@@ -110,7 +110,11 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 		case GateEpoch:
 			a.doubt(l.c, set.Epoch, "the gate is of an earlier epoch", false)
 		}
-		refuse(rs, callRefused, retrySealedMS)
+		status := callRefused
+		if again { // an earlier call may have admitted them, and the gate has gone since
+			status = callUnknown
+		}
+		refuse(rs, status, retrySealedMS)
 		return
 	}
 	won := 0

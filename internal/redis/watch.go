@@ -91,6 +91,7 @@ func (a *Admission) Refresh(ctx context.Context, id string) error {
 // refresh looks at a campaign's gates, and reads on in the lists of holders where claims have come.
 func (a *Admission) refresh(ctx context.Context, c *campaign) error {
 	set := c.set.Load()
+	began := a.mono()
 	shards, err := a.look.State(ctx, *set)
 	c.blind.Store(err != nil)
 	if err != nil {
@@ -102,7 +103,7 @@ func (a *Admission) refresh(ctx context.Context, c *campaign) error {
 		}
 	}
 	before := c.seen.Load()
-	now := a.note(c, set, shards)
+	now := a.note(c, set, shards, began)
 	if now.armed && int64(a.mono())-c.ranAt.Load() >= int64(identityEvery) {
 		c.ranAt.Store(int64(a.mono()))
 		if err := a.sameServers(ctx, c, set); err != nil {
@@ -130,8 +131,9 @@ func (a *Admission) sameServers(ctx context.Context, c *campaign, set *sluice.Ca
 	return nil
 }
 
-// note keeps what the gates said, and compares it with what they said before.
-func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.ShardState) *seen {
+// note keeps what the gates said, and compares it with what they said before: to a look that had ended when this one
+// began. Of two that overlap the one that is noted last may be the older one, and tell of no step back.
+func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.ShardState, began time.Duration) *seen {
 	s := &seen{at: a.mono(), epoch: set.Epoch, shards: shards, armed: len(shards) >= c.shards()}
 	later := int64(0)
 	for _, x := range shards {
@@ -155,7 +157,7 @@ func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.Shar
 	}
 	c.seen.Store(s)
 	// Only what is of the same epoch can be compared: a gate of an epoch before is being armed anew.
-	wasArmed := before != nil && before.armed && before.epoch == set.Epoch
+	wasArmed := before != nil && before.armed && before.epoch == set.Epoch && before.at <= began
 	switch {
 	case later > set.Epoch:
 		a.SetEpoch(c.id, later)

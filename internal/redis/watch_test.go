@@ -1,0 +1,88 @@
+package redis_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/redis"
+)
+
+// TestLooksThatOverlapAreNoStepBack: settings come in while the watch looks; the look that began first and ends last
+// knows less than the other, and that is no gate that has forgotten.
+func TestLooksThatOverlapAreNoStepBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var doubts []string
+		f := newFake(10)
+		f.last = 1
+		a := over(t, f, func(cfg *redis.AdmissionConfig, _ *redis.AdmissionDeps) {
+			cfg.Poll = time.Hour
+			cfg.Doubt = func(_ string, _ int64, why string) { doubts = append(doubts, why) }
+		})
+		defer a.Close()
+		late, over := make(chan struct{}), make(chan error, 1)
+		f.mu.Lock()
+		before := f.looks
+		f.looking = func(n int) {
+			if n == before+1 {
+				<-late
+			}
+		}
+		f.mu.Unlock()
+		go func() { over <- a.Refresh(context.Background(), "c") }()
+		<-time.After(time.Millisecond)
+		f.mu.Lock()
+		f.last += 5 // a claim came
+		f.mu.Unlock()
+		if err := a.Refresh(t.Context(), "c"); err != nil {
+			t.Fatal(err)
+		}
+		close(late)
+		if err := <-over; err != nil {
+			t.Fatal(err)
+		}
+		if len(doubts) > 0 {
+			t.Errorf("doubts: %q", doubts)
+		}
+		if d := a.Admit(t.Context(), claimOf("c", "u", "r", 1)); d.Reason != sluice.ReasonQueued {
+			t.Errorf("the answer is %s", d.Reason)
+		}
+		<-time.After(time.Millisecond)
+		f.mu.Lock()
+		f.last = 2 // this is one
+		f.mu.Unlock()
+		if err := a.Refresh(t.Context(), "c"); err != nil {
+			t.Fatal(err)
+		}
+		if len(doubts) == 0 {
+			t.Error("a gate that has gone back is believed")
+		}
+	})
+}
+
+// TestAClaimThatMayHaveBeenAdmittedIsNotCalledRefused: the answer of the first call was lost, and the second one finds
+// no gate: nobody can say that nothing was done.
+func TestAClaimThatMayHaveBeenAdmittedIsNotCalledRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		a := over(t, f, func(cfg *redis.AdmissionConfig, _ *redis.AdmissionDeps) { cfg.Poll = time.Hour })
+		defer a.Close()
+		f.answering = func(n int, r *redis.AdmitReply) error {
+			if n == 1 {
+				return fmt.Errorf("the answer was lost: %w", sluice.ErrUncertain)
+			}
+			*r = redis.AdmitReply{Status: redis.GateNone}
+			return nil
+		}
+		d := a.Admit(t.Context(), claimOf("c", "u", "r", 1))
+		if d.Reason != sluice.ReasonUnavailable || !d.HasID {
+			t.Errorf("a claim that was admitted is answered %s", d.Reason)
+		}
+		if d := a.Admit(t.Context(), claimOf("c", "u", "s", 1)); d.Reason != sluice.ReasonBusy {
+			t.Errorf("a claim that no gate has seen is answered %s", d.Reason)
+		}
+	})
+}
