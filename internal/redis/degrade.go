@@ -16,6 +16,7 @@ const againAfter = time.Minute
 // degrading is a campaign's way to the ledger, step by step; one step at a time.
 type degrading struct {
 	busy      atomic.Bool
+	sealed    int64         // owned by the step: the last epoch that the gates were sealed for
 	opened    int64         // owned by the step: the last epoch in which claims went to the ledger
 	notBefore time.Duration // owned by the step
 }
@@ -84,6 +85,9 @@ func (a *Admission) stepDown(ctx context.Context, c *campaign) error {
 		last.Epoch++
 		a.cfg.Log.Warn("an epoch without gates", "campaign", c.id, "epoch", last.Epoch, "asked_for", forced)
 	}
+	if forced && c.degrade.sealed != last.Epoch {
+		a.sealFor(ctx, c, last.Epoch)
+	}
 	a.SetEpoch(c.id, last.Epoch)
 	if c.flushed.Load() < last.Epoch {
 		return nil // this node still holds promises
@@ -104,6 +108,21 @@ func (a *Admission) stepDown(ctx context.Context, c *campaign) error {
 		c.directIn.Store(last.Epoch)
 	}
 	return nil
+}
+
+// sealFor stops the gates that an operator does without, once: a node that does not know of the epoch, and counts as
+// dead because the ledger is away for it, would promise there what the ledger sells. Gates that cannot be reached are
+// left as they are, as they are where nobody asked.
+func (a *Admission) sealFor(ctx context.Context, c *campaign, epoch int64) {
+	if a.deps.Gates == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, a.cfg.CallTime)
+	defer cancel()
+	c.degrade.sealed = epoch
+	if _, err := a.deps.Gates.Seal(ctx, *c.set.Load(), epoch); err != nil {
+		a.cfg.Log.Warn("gates are not sealed for an epoch without them", "campaign", c.id, "epoch", epoch, "err", err)
+	}
 }
 
 // admitDirect has the ledger itself decide.

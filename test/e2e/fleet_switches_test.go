@@ -92,6 +92,9 @@ func TestSwitchesOfAFleet(t *testing.T) {
 
 	flip(t, nodes, 1, "degraded", 1)
 	heard(t, nodes, "sql", "CONFIRMED", 12)
+	if open := redis.Do("HGET", "sluice:{c:spring}:spring:gate", "open"); open != "0" {
+		t.Errorf("the gate that nobody should ask is open: %q", open)
+	}
 	flip(t, nodes, 2, "degraded", nil)
 	heard(t, nodes, "back", "QUEUED", 9)
 	settled("after the return")
