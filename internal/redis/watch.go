@@ -20,6 +20,7 @@ const (
 
 // seen is a campaign's gates as they were at one moment.
 type seen struct {
+	began     time.Duration
 	at        time.Duration
 	permit    sluice.Permit
 	soldOutAt sluice.Millis
@@ -134,7 +135,7 @@ func (a *Admission) sameServers(ctx context.Context, c *campaign, set *sluice.Ca
 // note keeps what the gates said, and compares it with what they said before: to a look that had ended when this one
 // began. Of two that overlap the one that is noted last may be the older one, and tell of no step back.
 func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.ShardState, began time.Duration) *seen {
-	s := &seen{at: a.mono(), epoch: set.Epoch, shards: shards, armed: len(shards) >= c.shards()}
+	s := &seen{began: began, at: a.mono(), epoch: set.Epoch, shards: shards, armed: len(shards) >= c.shards()}
 	later := int64(0)
 	for _, x := range shards {
 		s.permit.Available += x.Available + x.Returning + x.Out
@@ -155,7 +156,9 @@ func (a *Admission) note(c *campaign, set *sluice.Campaign, shards []sluice.Shar
 	case s.soldOutAt == 0:
 		s.soldOutAt = sluice.MillisOf(a.cfg.Now())
 	}
-	c.seen.Store(s)
+	if before == nil || before.began <= began {
+		c.seen.Store(s)
+	}
 	// Only what is of the same epoch can be compared: a gate of an epoch before is being armed anew.
 	wasArmed := before != nil && before.armed && before.epoch == set.Epoch && before.at <= began
 	switch {
