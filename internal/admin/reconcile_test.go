@@ -21,8 +21,8 @@ type armory struct {
 	err    error
 }
 
-func (a *armory) Rearm(_ context.Context, _ string, from int64, _ sluice.EpochCause) (int64, error) {
-	return a.Reshard(nil, "", int(from))
+func (a *armory) Rearm(ctx context.Context, _ string, from int64, _ sluice.EpochCause) (int64, error) {
+	return a.Reshard(ctx, "", int(from))
 }
 
 func (a *armory) Reshard(_ context.Context, _ string, shards int) (int64, error) {

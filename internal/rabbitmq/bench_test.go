@@ -23,7 +23,7 @@ func BenchmarkPublish(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	all := claims(0, 1024)
 	for _, size := range []int{64, 256, 1024} {
 		b.Run("batch="+strconv.Itoa(size), func(b *testing.B) {
@@ -45,7 +45,7 @@ func oneByOne(b *testing.B, url string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	ch, err := conn.Channel()
 	if err != nil {
 		b.Fatal(err)
@@ -75,7 +75,7 @@ func BenchmarkConsume(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	all := claims(0, 1024)
 	for done := 0; done < b.N; done += len(all) {
 		if err = p.Publish(b.Context(), all); err != nil {
@@ -86,7 +86,7 @@ func BenchmarkConsume(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	b.ResetTimer()
 	for done := 0; done < b.N; {
 		got, err := c.Receive(context.Background(), 1024)

@@ -17,20 +17,6 @@ var (
 	errNoConfirm    = errors.New("no confirmation in time")
 )
 
-// refusedForGood says whether a broker's answer to connecting or declaring will be the same until a person changes
-// something: there or here. While a broker starts or stops it gives other codes, or none.
-func refusedForGood(err error) bool {
-	var e *amqp.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case amqp.AccessRefused, amqp.NotAllowed, amqp.PreconditionFailed, amqp.NotImplemented, amqp.CommandInvalid:
-		return true
-	}
-	return false
-}
-
 // connectFault explains why a connection to host cannot be had. Nothing was done in any case.
 func connectFault(err error, a address, host string) error {
 	var e *amqp.Error

@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -96,7 +97,7 @@ func (p *Publisher) publish(ctx context.Context, n int, at func(*confirms, int) 
 	b.answered() // the call itself
 	if why == nil {
 		why = p.answers(ctx, h, b, timeout.C)
-	} else if why == errNoConfirm {
+	} else if errors.Is(why, errNoConfirm) {
 		p.giveUp(h)
 	}
 	return p.verdict(h, b, n, out, why)

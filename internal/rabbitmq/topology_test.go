@@ -85,7 +85,7 @@ func TestAnotherTopologyIsRefused(t *testing.T) {
 			}
 			_, err := rabbitmq.OpenPublisher(t.Context(), config(v.URL))
 			var f *sluice.Fault
-			if !errors.As(err, &f) || f.Kind != sluice.ErrConflict || !strings.Contains(f.Detail, tt.what) ||
+			if !errors.As(err, &f) || !errors.Is(f.Kind, sluice.ErrConflict) || !strings.Contains(f.Detail, tt.what) ||
 				!strings.Contains(f.Detail, "delete") {
 				t.Errorf("the publisher says %v", err)
 			}

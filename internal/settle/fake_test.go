@@ -19,7 +19,6 @@ type queue struct {
 	next    int
 	ready   []message
 	held    map[string]holding
-	down    bool
 	arrived chan struct{} // closed and replaced when something comes
 }
 

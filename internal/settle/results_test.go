@@ -177,7 +177,7 @@ func TestWhatIsKnownOfAClaim(t *testing.T) {
 				if record.State != tt.state || !errors.Is(err, tt.err) || (err == nil) != (tt.err == nil) {
 					t.Errorf("%s, wait %v: %+v, %v", tt.name, wait, record, err)
 				}
-				if tt.err != nil && tt.err != sluice.ErrNotFound && errors.Is(err, sluice.ErrNotFound) {
+				if tt.err != nil && !errors.Is(tt.err, sluice.ErrNotFound) && errors.Is(err, sluice.ErrNotFound) {
 					t.Errorf("%s: it is said that there is no such claim, and nobody knows", tt.name)
 				}
 				if tt.state == sluice.ClaimQueued && (record.Code != sluice.ReasonQueued || record.User != "u") {

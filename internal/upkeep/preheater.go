@@ -21,16 +21,16 @@ type PreheaterConfig struct {
 	Held func() bool
 }
 
-// Arming builds gates; Verifying compares them with the ledger. The re-armer and the reconciler do.
-type (
-	Arming interface {
-		Armed(ctx context.Context, c sluice.Campaign) (bool, error)
-		Rearm(ctx context.Context, campaign string, from int64, cause sluice.EpochCause) (epoch int64, err error)
-	}
-	Verifying interface {
-		Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
-	}
-)
+// Arming builds gates. The re-armer does.
+type Arming interface {
+	Armed(ctx context.Context, c sluice.Campaign) (bool, error)
+	Rearm(ctx context.Context, campaign string, from int64, cause sluice.EpochCause) (epoch int64, err error)
+}
+
+// Verifying compares gates with the ledger. The reconciler does.
+type Verifying interface {
+	Verify(ctx context.Context, campaign string, permit func() sluice.Permit) (sluice.Verification, error)
+}
 
 // Preheater arms campaigns ahead of their start and verifies that permit = ledger before they open. A campaign whose
 // figures differ, or that could not be verified, is frozen with the reason: it does not open by itself. One that is not

@@ -17,7 +17,7 @@ import (
 
 func read(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("../../deploy", path))
+	text, err := os.ReadFile(filepath.Join("..", "..", "deploy", path))
 	if err != nil {
 		t.Fatal(err)
 	}
