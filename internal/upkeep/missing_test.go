@@ -2,6 +2,7 @@ package upkeep_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -92,4 +93,74 @@ func (w *world) queueOf(user string, q int) []sluice.Claim {
 		w.t.Fatalf("not admitted: %s", r)
 	}
 	return []sluice.Claim{claim}
+}
+
+// picky is a ledger that refuses the rows of one claim by themselves.
+type picky struct {
+	upkeep.Settler
+	refuses sluice.ClaimID
+}
+
+func (p picky) Settle(ctx context.Context, claims []sluice.Claim) (out []sluice.Outcome, err error) {
+	for _, c := range claims {
+		if c.ID == p.refuses {
+			out = append(out, sluice.Outcome{Reason: sluice.ReasonUnavailable})
+			continue
+		}
+		one, err := p.Settler.Settle(ctx, []sluice.Claim{c})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, one...)
+	}
+	return out, nil
+}
+
+// TestShardsStayWhereSomethingCannotBeSettled: a claim that has no row would be left at a home that it has no more, and
+// count there for good. The change is refused before it is written down, and the campaign goes on as it was.
+func TestShardsStayWhereSomethingCannotBeSettled(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		w.buy("a", "b")
+		claims := w.queue("c", "poison")
+		rearmer := upkeep.NewRearmer(
+			upkeep.RearmConfig{Flush: 100 * time.Millisecond, Poll: time.Millisecond}, upkeep.RearmDeps{
+				Campaigns: w.db, Epochs: w.db, Rows: w.db, Armory: w.gate, Gates: w.gate, Repairs: w.gate,
+				Settler: picky{w.db, claims[1].ID},
+			})
+		if _, err := rearmer.Reshard(t.Context(), w.id, 3); !errors.Is(err, sluice.ErrUnavailable) {
+			t.Errorf("the answer is %v", err)
+		}
+		if c := w.campaign(); c.Shards > 1 || c.Epoch != 2 {
+			t.Errorf("it was written down: %d shards, epoch %d", c.Shards, c.Epoch)
+		}
+		if _, err := rearmer.RunOnce(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if armed, err := rearmer.Armed(t.Context(), w.campaign()); err != nil || !armed {
+			t.Errorf("the campaign is closed: %v", err)
+		}
+		w.settle(claims)
+		w.exact()
+		if n := w.available(); n != total-4 {
+			t.Errorf("%d units are on sale", n)
+		}
+	})
+}
+
+// TestShardsStayWhileNobodyReadsTheQueue: gates with entries in their queue cannot be given up, and that is found out
+// before the change is written down.
+func TestShardsStayWhileNobodyReadsTheQueue(t *testing.T) {
+	w := newWorld(t, sluice.Campaign{}, redisGates)
+	w.gate.(*inRedis).unread = true
+	w.queue("a")
+	rearmer := upkeep.NewRearmer(
+		upkeep.RearmConfig{Flush: 100 * time.Millisecond, Poll: time.Millisecond}, upkeep.RearmDeps{
+			Campaigns: w.db, Epochs: w.db, Rows: w.db, Armory: w.gate, Gates: w.gate, Repairs: w.gate, Settler: w.db,
+		})
+	if _, err := rearmer.Reshard(t.Context(), w.id, 3); !errors.Is(err, sluice.ErrUnavailable) {
+		t.Errorf("the answer is %v", err)
+	}
+	if c := w.campaign(); c.Shards > 1 || c.Epoch != 2 {
+		t.Errorf("it was written down: %d shards, epoch %d", c.Shards, c.Epoch)
+	}
 }

@@ -271,7 +271,36 @@ func (w *rearming) drain(ctx context.Context) error {
 			return fmt.Errorf("settle what shard %d has pending: %w", shard, err)
 		}
 	}
-	return nil
+	return w.drained(ctx)
+}
+
+// drained refuses to go on where a sealed gate still has something pending, such as a dead letter, or a queue that
+// nobody reads, or does not say. A claim without a row would be left behind at a home that it has no more, and count
+// there for good; and gates are not given up while their queue has entries.
+func (w *rearming) drained(ctx context.Context) error {
+	deadline := time.Now().Add(w.cfg.Flush)
+	for {
+		states, err := w.deps.Gates.State(ctx, w.c)
+		if err != nil {
+			return err
+		}
+		var left int64
+		empty := true
+		for _, s := range states {
+			left += s.Queued
+			empty = empty && s.Queued == 0 && s.Oldest == 0
+		}
+		switch {
+		case empty:
+			return nil
+		case time.Now().After(deadline):
+			return fmt.Errorf("%w: %d units are pending, or messages in the queue, that nobody settles",
+				sluice.ErrUnavailable, left)
+		}
+		if err := errors.Join(wait(ctx, w.cfg.Poll), w.keepTurn(ctx)); err != nil {
+			return err
+		}
+	}
 }
 
 // clear gives up gates whose claims have other homes now. All of those are rows of the ledger; what is left in the

@@ -354,6 +354,8 @@ type inRedis struct {
 	flush   func()
 	restore func() func()
 	do      func(args ...string) string
+	world   *world
+	unread  bool // nobody reads the queue
 }
 
 func onRedis(t *testing.T, w *world, url string, flush func(), snapshot func() func()) *inRedis {
@@ -363,7 +365,7 @@ func onRedis(t *testing.T, w *world, url string, flush func(), snapshot func() f
 		t.Fatal(err)
 	}
 	t.Cleanup(client.Close)
-	return &inRedis{t: t, client: client, flush: flush, restore: snapshot,
+	return &inRedis{t: t, world: w, client: client, flush: flush, restore: snapshot,
 		Gates: redis.NewGates(client, func(id string) (sluice.Campaign, bool) {
 			c, err := w.db.Campaign(context.Background(), id)
 			return c, err == nil
@@ -372,10 +374,22 @@ func onRedis(t *testing.T, w *world, url string, flush func(), snapshot func() f
 
 // Drop comes after a settler that has read all there was.
 func (r *inRedis) Drop(ctx context.Context, c sluice.Campaign, claims bool) (bool, error) {
+	r.read(c)
+	return r.Gates.Drop(ctx, c, claims)
+}
+
+func (r *inRedis) Settled(ctx context.Context, claims []sluice.Claim) error {
+	if c, err := r.world.db.Campaign(ctx, r.world.id); err == nil && !r.unread {
+		r.read(c)
+	}
+	return r.Gates.Settled(ctx, claims)
+}
+
+// read is a settler that has read all there was of the queue.
+func (r *inRedis) read(c sluice.Campaign) {
 	for shard := range max(1, c.Shards) {
 		r.do("DEL", r.client.OutboxKey(&c, shard))
 	}
-	return r.Gates.Drop(ctx, c, claims)
 }
 
 // keys counts what is in the server.
