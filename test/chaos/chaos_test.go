@@ -17,6 +17,7 @@ var (
 	full  = flag.Bool("full", false, "run the whole matrix at full size")
 	seed  = flag.Uint64("seed", 0, "which cells are run; 0 means the clock's")
 	only  = flag.String("cell", "", "run the cells whose name contains this")
+	many  = flag.Int("buyers", 0, "with -full: so many buyers; 0 means the canonical sale's")
 	table = flag.String("table", "", "write the table of the documentation to this file")
 )
 
@@ -39,6 +40,12 @@ func TestMatrix(t *testing.T) {
 	cells, size := chosen(*seed), small
 	if *full {
 		cells, size = chaos.Cells(), entire
+		if *many > 0 {
+			size.Buyers, size.Span = *many, 10*time.Second
+		}
+		if *only != "" {
+			cells = chosen(*seed)
+		}
 	}
 	t.Logf("seed %d (run the same cells with -seed %d)", *seed, *seed)
 	var results []chaos.Result
