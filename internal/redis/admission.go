@@ -300,7 +300,9 @@ func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluic
 			return busy(retryReloadMS)
 		case v.soldOut:
 			return sluice.Refuse(sluice.ReasonSoldOut)
-		case !v.came && !a.rest(resend<<round):
+		case v.came:
+			had = -1 // others may have been faster: as many as before says nothing of the other shards
+		case !a.rest(resend << round):
 			return busy(retryReloadMS)
 		}
 	}

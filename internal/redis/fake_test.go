@@ -25,7 +25,8 @@ type fakeGates struct {
 	answering func(n int, r *redis.AdmitReply) error // runs when the n-th reply is on its way back
 	refusing  func(n int) error                      // runs before anything is done
 	calls     int
-	short     bool // no replica has anything
+	short     bool  // no replica has anything
+	pulled    int64 // what Pull brings each time
 	last      sluice.Millis
 	looks     int
 	looking   func(n int) // runs when the n-th state is on its way back
@@ -71,8 +72,11 @@ func (f *fakeGates) Admit(_ context.Context, call redis.AdmitCall) (redis.AdmitR
 	return r, nil
 }
 
-func (f *fakeGates) Pull(context.Context, *sluice.Campaign, int, int64) (int64, error) { return 0, nil }
-func (f *fakeGates) Complete(context.Context, sluice.Campaign) error                   { return nil }
+func (f *fakeGates) Pull(context.Context, *sluice.Campaign, int, int64) (int64, error) {
+	return f.pulled, nil
+}
+
+func (f *fakeGates) Complete(context.Context, sluice.Campaign) error { return nil }
 
 func (f *fakeGates) SameServer(context.Context, *sluice.Campaign, int) (bool, error) {
 	return true, nil

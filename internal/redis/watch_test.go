@@ -86,3 +86,33 @@ func TestAClaimThatMayHaveBeenAdmittedIsNotCalledRefused(t *testing.T) {
 		}
 	})
 }
+
+// TestUnitsThatOthersTookAreNotTheLast: units come from other shards and are taken by others before the claim asks
+// again. That the shard has as many as before says nothing of what the other shards have.
+func TestUnitsThatOthersTookAreNotTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(0)
+		a := over(t, f, func(cfg *redis.AdmissionConfig, _ *redis.AdmissionDeps) { cfg.Poll = time.Hour })
+		defer a.Close()
+		set := aSale("two", 2)
+		set.Epoch, set.Shards, set.PerUserLimit = 1, 2, 2
+		if err := a.Put(t.Context(), set); err != nil {
+			t.Fatal(err)
+		}
+		f.pulled = 2
+		f.answering = func(n int, r *redis.AdmitReply) error {
+			r.Available = 1
+			if n > 2 {
+				r.Claims[0].Verdict = redis.VerdictAdmitted
+			}
+			return nil
+		}
+		if d := a.Admit(t.Context(), claimOf("two", "u", "r", 2)); d.Reason != sluice.ReasonQueued {
+			t.Errorf("the answer is %s while other shards have units", d.Reason)
+		}
+		f.calls, f.pulled = 0, 0
+		if d := a.Admit(t.Context(), claimOf("two", "v", "r", 2)); d.Reason != sluice.ReasonSoldOut {
+			t.Errorf("the answer is %s where nothing comes", d.Reason)
+		}
+	})
+}
