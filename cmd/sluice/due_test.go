@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,11 +31,12 @@ func TestRemindersOfDueOrders(t *testing.T) {
 		t.Fatal(err)
 	}
 	closed := make(chan time.Time, 10)
-	left := 600
+	var left atomic.Int64
+	left.Store(600)
 	r := newReminder(publisher, due, cfg.Log, func(_ context.Context, _ sluice.Millis, most int) (sluice.Sweep, error) {
+		n := min(int(left.Load()), most)
+		left.Add(-int64(n))
 		closed <- time.Now()
-		n := min(left, most)
-		left -= n
 		return sluice.Sweep{Done: n}, nil
 	})
 	r.note(2 * time.Second)
@@ -53,11 +55,11 @@ func TestRemindersOfDueOrders(t *testing.T) {
 				t.Errorf("piece %d was closed after %s", i, at.Sub(begun))
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatalf("%d pieces were closed, %d orders are left", i, left)
+			t.Fatalf("%d pieces were closed, %d orders are left", i, left.Load())
 		}
 	}
-	if left != 0 {
-		t.Errorf("%d orders are left", left)
+	if n := left.Load(); n != 0 {
+		t.Errorf("%d orders are left", n)
 	}
 }
 
