@@ -1,6 +1,7 @@
 package upkeep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,23 +49,26 @@ func NewReleaser(cfg ReleaserConfig, deps ReleaserDeps) *Releaser {
 	return r
 }
 
-// release goes through all operations that are open now, page by page.
+// release goes through all operations that are open now, page by page. What cannot be carried, to a shard that does not
+// answer say, must not stand before what can: it goes on to the next page, unless its time is over.
 func (r *Releaser) release(ctx context.Context, now sluice.Millis, _ int) (w sluice.Sweep, err error) {
 	kept := map[string][]int64{}
-	for after := int64(0); ; {
+	var failed error // the first
+	for began, after := time.Now(), int64(0); ; {
 		ops, err := r.deps.Ops.PermitOps(ctx, "", after, opsPage)
 		if err != nil {
 			return w, err
 		}
 		n, err := r.apply(ctx, ops, kept)
 		w.Done += n
-		if err != nil {
-			return w, err
-		}
-		if len(ops) < opsPage {
+		failed = cmp.Or(failed, err)
+		if len(ops) < opsPage || failed != nil && (ctx.Err() != nil || time.Since(began) > r.agent.cfg.Term/2) {
 			break
 		}
 		after = ops[len(ops)-1].Seq
+	}
+	if failed != nil {
+		return w, failed
 	}
 	n, err := r.giveUp(ctx, now, kept)
 	w.Done += n
