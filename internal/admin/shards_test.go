@@ -120,6 +120,10 @@ func TestShardsOfACampaignThatIsThere(t *testing.T) {
 			}
 		})
 	}
+	rearm := admin.NewReconcile(admin.ReconcileConfig{Ledger: s.db, Campaigns: s.db, Noter: s.db, Rearmer: &armory{}})
+	if _, err := rearm.Rearm(t.Context(), "first", 2, op); !errors.As(err, &f) || f.Fields[0].Field != "shards" {
+		t.Errorf("armed anew by hand, not alone in its group: %v", err)
+	}
 	s.clock.add(2000 * time.Second)
 	if _, err := desk.Edit(t.Context(), "alone", patch(2, "-"), op); !errors.As(err, &f) || f.Fields[0].Field != "shards" {
 		t.Errorf("after its end: %v", err)
