@@ -379,7 +379,7 @@ func (r *inRedis) Drop(ctx context.Context, c sluice.Campaign, claims bool) (boo
 }
 
 func (r *inRedis) Settled(ctx context.Context, claims []sluice.Claim) error {
-	if c, err := r.world.db.Campaign(ctx, r.world.id); err == nil && !r.unread {
+	if c, err := r.world.db.Campaign(ctx, r.world.id); err == nil && r.do != nil && !r.unread {
 		r.read(c)
 	}
 	return r.Gates.Settled(ctx, claims)
