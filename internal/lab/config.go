@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"crypto/x509"
 	"math/rand/v2"
 	"runtime"
@@ -66,7 +67,10 @@ type Config struct {
 	Timeout  time.Duration // an answer that takes longer counts as lost; default 30 s
 	Workers  int           // event loops of the client; default half of the processors
 	PID      int           // of the server, where it runs on this machine: its CPU is measured
+	PIDs     []int         // of what belongs to it: more nodes, stores, a proxy; their CPU counts as the server\'s
 	Shared   bool          // the server runs in this process: its CPU cannot be told from the client's
+	// Ready returns when the campaign that was created is on sale everywhere; default: it is at once.
+	Ready func(ctx context.Context, campaign string) error `json:"-"`
 	// RootCAs are trusted for https; default: the system's.
 	RootCAs *x509.CertPool `json:"-"`
 

@@ -10,6 +10,7 @@ import (
 	"math"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -47,6 +48,8 @@ type watch struct {
 	at    []uint32 // by attempt: when its outcome was read, µs after the opening
 	what  []uint8
 
+	waiting atomic.Int64 // buyers without an outcome
+
 	once   sync.Once
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -64,6 +67,7 @@ func (w *watch) begin(i int) {
 		w.ctx, w.cancel = context.WithCancel(context.Background())
 		w.all.Go(w.run)
 	})
+	w.waiting.Add(1)
 	w.queue <- i
 }
 
@@ -73,7 +77,7 @@ func (w *watch) run() {
 	for i := range w.queue {
 		room <- struct{}{}
 		w.all.Go(func() {
-			defer func() { <-room }()
+			defer func() { w.waiting.Add(-1); <-room }()
 			w.follow(i)
 		})
 	}

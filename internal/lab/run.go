@@ -34,6 +34,11 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 		if campaign, err = ops.CreateCampaign(ctx, cfg, started); err != nil {
 			return Result{}, err
 		}
+		if cfg.Ready != nil {
+			if err = cfg.Ready(ctx, campaign); err != nil {
+				return Result{}, fmt.Errorf("lab: the campaign is not on sale: %w", err)
+			}
+		}
 	}
 	s, err := newShift(cfg, campaign, started)
 	if err != nil {
@@ -130,7 +135,7 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 		}
 	}
 	runtime.GC() // what the preparation left behind is not to be collected during the run
-	serverCPU, known := processCPU(s.cfg.PID)
+	serverCPU, known := s.cfg.serverCPU()
 	own := ownCPU()
 	machine, watched := machineCPU()
 	s.opening = time.Now()
@@ -140,15 +145,18 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 		wg.Go(func() { p.run(ctx) })
 	}
 	wg.Wait()
-	took := time.Since(s.opening).Seconds()
 	stop()
+	if n := s.watch.waiting.Load(); n > 0 {
+		s.cfg.Stage(fmt.Sprintf("%s buyers wait for what became of their claims", Thousands(n)))
+	}
 	s.watch.end(ctx)
+	took := time.Since(s.opening).Seconds()
 	if err := ctx.Err(); err != nil {
 		return c, fmt.Errorf("lab: stopped after %.1f s: %w", took, err)
 	}
 	c.client.CPU = ownCPU() - own
 	if known {
-		if now, ok := processCPU(s.cfg.PID); ok {
+		if now, ok := s.cfg.serverCPU(); ok {
 			c.server.CPU = round(now-serverCPU, 3)
 			c.server.CPUPerClaim = round(c.server.CPU*1e6/float64(len(s.records)), 2)
 			c.server.Cores = round(c.server.CPU/took, 2)
@@ -159,6 +167,18 @@ func (s *shift) work(ctx context.Context) (c cost, err error) {
 	}
 	s.judgeClient(&c, took)
 	return c, nil
+}
+
+// serverCPU gives the seconds of CPU that the server and what belongs to it have used; false where that is not known.
+func (c *Config) serverCPU() (sum float64, known bool) {
+	for _, pid := range append([]int{c.PID}, c.PIDs...) {
+		s, ok := processCPU(pid)
+		if !ok {
+			return 0, false
+		}
+		sum += s
+	}
+	return sum, true
 }
 
 // report tells Progress five times a second until the function it gives is called.

@@ -94,7 +94,8 @@ func (p Progress) line(bar bool) string {
 		}
 		shown += n
 	}
-	part(p.Reasons[sluice.ReasonConfirmed]+p.Reasons[sluice.ReasonQueued], "confirmed")
+	part(p.Reasons[sluice.ReasonConfirmed], "confirmed")
+	part(p.Reasons[sluice.ReasonQueued], "promised")
 	part(p.Replayed, "again")
 	part(p.Reasons[sluice.ReasonSoldOut], "sold out")
 	part(p.Trouble, "without answer")
