@@ -30,16 +30,22 @@ const (
 type fleet struct {
 	nodes []*lab.Process
 	pids  []int // of all but the first node
+	redis *servers.RedisServer
+	maria *servers.MariaDatabase
 }
 
 // startFleet starts n nodes that share their secrets and their stores.
 func (b *bench) startFleet(ctx context.Context, s *shelf, n int) (*fleet, error) {
-	redis, maria := servers.Redis(s), servers.OwnMariaDB(s, "")
+	var flags []string
+	if b.profile != "" {
+		flags = append(flags, "--performance-schema")
+	}
+	redis, maria := servers.Redis(s), servers.OwnMariaDB(s, "", flags...)
 	secrets := []string{
 		"SLUICE_ADMIN_KEY=bench-operator-key-0123456789", "SLUICE_JWT_SECRET=bench-jwt-secret-0123456789-0123456789",
 		"SLUICE_PAYMENT_SECRET=bench-payment-secret-0123456789",
 	}
-	f := &fleet{}
+	f := &fleet{redis: redis, maria: maria}
 	for i := range n {
 		p, err := lab.StartServer(ctx, lab.ServerConfig{Binary: b.binary, Env: secrets, Args: []string{
 			"--node-name", "node" + strconv.Itoa(i), "--payment-provider", "sandbox", "--admission", redis.URL(),
@@ -134,8 +140,9 @@ func fleetSale(ctx context.Context, b *bench) error {
 			}
 			cfg := f.nodes[0].Use(lab.Config{Buyers: b.of(100_000, 20_000), Stock: int64(b.of(10_000, 2000))})
 			cfg.URL, cfg.Ready, cfg.PIDs = door.url, f.onSale, append(f.pids, door.pids...)
+			profiled := b.profileFleet(ctx, f, &cfg)
 			r, err := b.check(lab.Run(ctx, cfg))
-			if err != nil {
+			if err = errors.Join(err, profiled()); err != nil {
 				return err
 			}
 			if r.Outcomes == nil || r.Outcomes.Rejected+r.Outcomes.Open > 0 {

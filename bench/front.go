@@ -53,7 +53,7 @@ func frontOf(s *shelf, nodes []string) (*front, error) {
 	})
 	for deadline := time.Now().Add(10 * time.Second); ; {
 		c, err := (&net.Dialer{}).DialContext(s.ctx, "tcp", constant)
-		if err == nil {
+		if err == nil && len(family(cmd.Process.Pid)) > 1 {
 			_ = c.Close()
 			break
 		}
@@ -82,7 +82,8 @@ func configureFront(dir, public, plain, constant string, nodes []string) error {
 		"listen 80;", "listen "+plain+";", "listen 443 ssl http2", "listen "+public,
 		"    ssl_certificate     /etc/nginx/sluice/cert.pem;\n", "",
 		"    ssl_certificate_key /etc/nginx/sluice/key.pem;\n", "",
-		"rate=1500r/s", "rate=1000000r/s", "burst=3000", "burst=1000000", "limit_conn sluice_open 8000", "limit_conn sluice_open 60000",
+		"rate=1500r/s", "rate=1000000r/s", "burst=3000", "burst=1000000",
+		"limit_conn sluice_open 8000", "limit_conn sluice_open 60000",
 		"    server 10.0.0.11:8080 max_fails=2 fail_timeout=2s;\n", list.String(),
 		"    server 10.0.0.12:8080 max_fails=2 fail_timeout=2s;\n", "",
 		"    server 10.0.0.13:8080 max_fails=2 fail_timeout=2s;\n", "",

@@ -32,6 +32,7 @@ type bench struct {
 	self    string // this program, for the constant server
 	temp    string
 	history string
+	profile string // folder for profiles of a fleet; empty for none
 	stamp   stamp
 	missed  []string
 }
@@ -65,6 +66,7 @@ func main() {
 	history := flag.String("history", filepath.Join("bench", "history.jsonl"), "file to append to; empty for none")
 	constant := flag.String("constant", "", "serve a constant answer on this address, and nothing else")
 	size := flag.Int("size", 200, "with --constant: bytes of its body")
+	profile := flag.String("profile", "", "folder for profiles of the fleet's nodes, and what Redis was asked")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "bench measures what Sluice promises:")
 		for _, f := range figures() {
@@ -78,7 +80,7 @@ func main() {
 		if *constant != "" {
 			return serveConstant(*constant, *size)
 		}
-		b := &bench{quick: *quick, runs: *runs, out: os.Stdout, history: *history}
+		b := &bench{quick: *quick, runs: *runs, out: os.Stdout, history: *history, profile: *profile}
 		if b.quick {
 			b.runs = 1
 		}
