@@ -17,7 +17,7 @@ import (
 )
 
 // profileSeconds is how long a fleet is profiled: the sale and the settling after it.
-const profileSeconds = 8
+const profileSeconds = 15
 
 // statements lists what MariaDB was asked, what took longest in all first.
 const statements = `SELECT count_star, ROUND(sum_timer_wait / 1e9) AS ms, ROUND(sum_lock_time / 1e9) AS lock_ms,
