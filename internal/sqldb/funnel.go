@@ -20,25 +20,11 @@ func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice
 	}
 	return db.write(ctx, laneBackground, func(t *tx) error {
 		no, err := t.noOf(campaign)
-		if err == nil && db.cfg.Node != "" { // two nodes must not read one row at once and each write its own
-			no, _, err = t.lockCampaign(campaign)
-		}
 		if err != nil {
 			return err
 		}
 		for i := range buckets {
-			counts, latency, err := encodeBucket(&buckets[i])
-			if err == nil && db.cfg.Node != "" {
-				counts, latency, err = t.besideOthers(no, &buckets[i], counts, latency)
-			}
-			if err != nil {
-				return err
-			}
-			_, err = t.exec(`INSERT INTO funnel_buckets (campaign_no, start_ms, width_ms, counts, latency)
-				VALUES (?, ?, ?, ?, ?)
-				ON CONFLICT DO UPDATE SET counts = excluded.counts, latency = excluded.latency`,
-				no, buckets[i].Start, buckets[i].Width, counts, latency)
-			if err != nil {
+			if err := t.keepBucket(no, &buckets[i]); err != nil {
 				return err
 			}
 		}
@@ -46,38 +32,49 @@ func (db *DB) KeepBuckets(ctx context.Context, campaign string, buckets []sluice
 	})
 }
 
+func (t *tx) keepBucket(no int64, b *sluice.Bucket) error {
+	counts, latency, err := encodeBucket(b)
+	if err != nil {
+		return err
+	}
+	keep := replaceBucket
+	if node := t.db.cfg.Node; node != "" {
+		keep = t.pick(mergeBucket)
+		c, err1 := partOf(node, counts)
+		l, err2 := partOf(node, latency)
+		if err := errors.Join(err1, err2); err != nil {
+			return err
+		}
+		counts, latency = c, l
+	}
+	_, err = t.exec(keep, no, b.Start, b.Width, counts, latency)
+	return err
+}
+
+const insertBucket = `INSERT INTO funnel_buckets (campaign_no, start_ms, width_ms, counts, latency)
+	VALUES (?, ?, ?, ?, ?) `
+
+const replaceBucket = insertBucket + `ON CONFLICT DO UPDATE SET counts = excluded.counts, latency = excluded.latency`
+
+// mergeBucket has the database put a node's part beside those of others, in one statement: read first and written then,
+// it would need a lock that nodes share, and the campaign's is the one that settling waits for.
+var mergeBucket = perDialect{
+	sqlite: insertBucket + `ON CONFLICT DO UPDATE SET counts = json_patch(counts, excluded.counts),
+		latency = json_patch(latency, excluded.latency)`,
+	mysql: insertBucket + `ON DUPLICATE KEY UPDATE counts = JSON_MERGE_PATCH(counts, VALUES(counts)),
+		latency = JSON_MERGE_PATCH(latency, VALUES(latency))`,
+}
+
 // nodeMark begins the name of a node's own part of a bucket.
 const nodeMark = "@"
 
-// besideOthers puts this node's part of a bucket beside those that other nodes have written.
-func (t *tx) besideOthers(no int64, b *sluice.Bucket, counts, latency string) (string, string, error) {
-	var was, slow string
-	err := t.row(`SELECT counts, latency FROM funnel_buckets WHERE campaign_no = ? AND start_ms = ? AND width_ms = ?`,
-		[]any{no, b.Start, b.Width}, &was, &slow)
-	if err != nil && !errors.Is(err, sluice.ErrNotFound) {
-		return "", "", err
-	}
-	c, err := putPart(was, t.db.cfg.Node, counts)
-	if err != nil {
-		return "", "", err
-	}
-	l, err := putPart(slow, t.db.cfg.Node, latency)
-	return c, l, err
-}
-
-func putPart(text, node, part string) (string, error) {
-	parts := map[string]json.RawMessage{}
-	if text != "" {
-		if err := json.Unmarshal([]byte(text), &parts); err != nil {
-			return "", err
-		}
-	}
-	parts[nodeMark+node] = json.RawMessage(part)
-	out, err := json.Marshal(parts)
+// partOf makes a node's part of a bucket.
+func partOf(node, part string) (string, error) {
+	out, err := json.Marshal(map[string]json.RawMessage{nodeMark + node: json.RawMessage(part)})
 	return string(out), err
 }
 
-// partsOf gives the parts of what putPart wrote, this node's own apart from those of others. What has no parts was
+// partsOf gives the parts of what several nodes wrote, this node's own apart from those of others. What has no parts was
 // written by the only node there is, or before there were several.
 func (db *DB) partsOf(text string) (own, others []string, err error) {
 	parts := map[string]json.RawMessage{}
