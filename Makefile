@@ -24,7 +24,8 @@ VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 
 # Lazy on purpose: only the targets that need a list pay for it.
 UNIT   = $(shell $(GO) list ./... | grep -v /test/)
 # What the race detector looks at; of the simulation's seeds it gets few, since it makes the store about ten times slower.
-RACED  = $(shell $(GO) list ./... | grep -v -e /test/ -e /internal/sim$$ -e /internal/model$$)
+RACED  = $(shell $(GO) list ./... | grep -v -e /test/ -e /internal/sim$$ -e /internal/model$$ \
+           -e /internal/house$$ -e /internal/servers$$)
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help
