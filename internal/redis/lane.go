@@ -72,11 +72,12 @@ func (l *lane) call(claims []sluice.Claim, rs []answer) {
 			a.cfg.BatchDone(len(claims), a.mono()-began)
 			l.answer(set, claims, reply, rs, unknown)
 			return
-		case !errors.Is(err, sluice.ErrUnavailable):
+		case !errors.Is(err, sluice.ErrUnavailable) && !errors.Is(err, sluice.ErrInvalid):
 			unknown = true
 		}
 		open, _ := l.breaker.standing()
-		if open || a.mono()-began+pause > a.cfg.MaxWait || !a.rest(pause) {
+		if open || errors.Is(err, sluice.ErrInvalid) || // nothing was done, nor will it be: they are at home elsewhere, say
+			a.mono()-began+pause > a.cfg.MaxWait || !a.rest(pause) {
 			break
 		}
 	}

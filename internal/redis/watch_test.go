@@ -116,3 +116,28 @@ func TestUnitsThatOthersTookAreNotTheLast(t *testing.T) {
 		}
 	})
 }
+
+// TestACallThatCannotBeRightIsNotSentAgain: the number of shards has changed while claims waited, so that they are at
+// home elsewhere. Nothing was done, and that is what they hear, at once.
+func TestACallThatCannotBeRightIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(10)
+		a := over(t, f, func(cfg *redis.AdmissionConfig, _ *redis.AdmissionDeps) { cfg.Poll = time.Hour })
+		defer a.Close()
+		f.refusing = func(int) error { return fmt.Errorf("at home elsewhere: %w", sluice.ErrInvalid) }
+		began := time.Now()
+		d := a.Admit(t.Context(), claimOf("c", "u", "r", 1))
+		if d.Reason != sluice.ReasonBusy || time.Since(began) > 100*time.Millisecond {
+			t.Errorf("after %v the answer is %s", time.Since(began), d.Reason)
+		}
+		f.refusing = func(n int) error {
+			if n%2 == 0 {
+				return fmt.Errorf("the answer was lost: %w", sluice.ErrUncertain)
+			}
+			return fmt.Errorf("at home elsewhere: %w", sluice.ErrInvalid)
+		}
+		if d := a.Admit(t.Context(), claimOf("c", "u", "s", 1)); d.Reason != sluice.ReasonUnavailable {
+			t.Errorf("a claim that may have been admitted is answered %s", d.Reason)
+		}
+	})
+}
