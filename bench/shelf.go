@@ -27,10 +27,14 @@ func (b *bench) onShelf(ctx context.Context, work func(*shelf) error) (err error
 	s := &shelf{ctx: ctx, temp: b.temp}
 	defer s.clear()
 	defer func() {
-		r := recover()
-		if r == errShelf {
+		switch r := recover().(type) {
+		case nil:
+		case error:
+			if !errors.Is(r, errShelf) {
+				panic(r)
+			}
 			err = s.fault
-		} else if r != nil {
+		default:
 			panic(r)
 		}
 	}()

@@ -74,8 +74,8 @@ func partOf(node, part string) (string, error) {
 	return string(out), err
 }
 
-// partsOf gives the parts of what several nodes wrote, this node's own apart from those of others. What has no parts was
-// written by the only node there is, or before there were several.
+// partsOf gives the parts of what several nodes wrote, this node's own apart from those of others. What has no parts
+// was written by the only node there is, or before there were several.
 func (db *DB) partsOf(text string) (own, others []string, err error) {
 	parts := map[string]json.RawMessage{}
 	if text != "" {
