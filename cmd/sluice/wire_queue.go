@@ -124,14 +124,15 @@ func (p *parts) newSettler(s *server, from settle.Consumer) (*settle.Settler, er
 	})
 }
 
-// settled wakes those who wait for outcomes here, and lets this node forget what it had promised.
+// settled lets this node forget what it had promised, then wakes those who wait for outcomes here: who still finds a
+// claim among the promises is told later.
 func (p *parts) settled(all []sluice.Announcement) {
-	p.remote.results.Announced(all)
 	ids := make([]sluice.ClaimID, len(all))
 	for i := range all {
 		ids[i] = all[i].ID
 	}
 	p.remote.admission.Settled(ids)
+	p.remote.results.Announced(all)
 }
 
 // decodeMessage reads a message that fills the whole of b.

@@ -66,7 +66,7 @@ func (p *parts) openRedis(ctx context.Context, s *server) (err error) {
 	r.gates = redis.NewGates(r.client, p.campaign)
 	p.openRearming(s)
 	find := &finder{}
-	r.results = settle.NewResults(settle.ResultsConfig{Log: s.log}, p.ledger, find)
+	r.results = settle.NewResults(settle.ResultsConfig{Log: s.log, Promised: find.promised}, p.ledger, find)
 	p.claims = r.results
 	if r.queue, err = p.openQueue(ctx, s); err != nil {
 		return err
@@ -156,6 +156,12 @@ func (f *finder) Find(ctx context.Context, id sluice.ClaimID) (sluice.Claim, boo
 		return a.Find(ctx, id)
 	}
 	return sluice.Claim{}, false, nil
+}
+
+// promised says whether this node itself will be told of the claim's outcome.
+func (f *finder) promised(id sluice.ClaimID) bool {
+	a := f.in.Load()
+	return a != nil && a.Holds(id)
 }
 
 // nudges carries "look at the settings now" over the channel that all nodes listen to.

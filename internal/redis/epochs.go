@@ -151,6 +151,12 @@ func (a *Admission) Promised(campaign string, before int64) []sluice.Claim {
 	return a.promised.before(campaign, before, a.cfg.MaxPromised)
 }
 
+// Holds says whether this node answered QUEUED for a claim and has not been told of its outcome.
+func (a *Admission) Holds(id sluice.ClaimID) bool {
+	_, ok := a.promised.find(id)
+	return ok
+}
+
 // Settled ends promises whose outcome is in the ledger.
 func (a *Admission) Settled(ids []sluice.ClaimID) { a.promised.drop(ids) }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"sync"
 	"time"
 
@@ -41,7 +42,10 @@ type ResultsConfig struct {
 	// MaxWaiting, FirstLook and LaterLook replace the bounds above.
 	MaxWaiting           int
 	FirstLook, LaterLook time.Duration
-	OnLook               func(claims int, took time.Duration, err error) // after each look at the ledger; may be nil
+	// Promised says whether this process answered QUEUED for a claim and has not been told of its outcome, which it is
+	// before Announced is called: then there is nothing to be seen yet. It must be fast; may be nil.
+	Promised func(sluice.ClaimID) bool
+	OnLook   func(claims int, took time.Duration, err error) // after each look at the ledger; may be nil
 }
 
 // Results answers what became of claims, and lets those wait who ask for one that has no outcome yet, on whichever
@@ -81,6 +85,9 @@ func NewResults(cfg ResultsConfig, ledger Records, finder Finder) *Results {
 	}
 	if cfg.LaterLook <= 0 {
 		cfg.LaterLook = laterLook
+	}
+	if cfg.Promised == nil {
+		cfg.Promised = func(sluice.ClaimID) bool { return false }
 	}
 	return &Results{cfg: cfg, ledger: ledger, finder: finder, waiting: map[sluice.ClaimID][]chan struct{}{}}
 }
@@ -136,7 +143,8 @@ func (r *Results) UserClaims(ctx context.Context, user, campaign string) ([]slui
 }
 
 // Await waits for the claim's outcome, for wait at most, and gives what ClaimRecord gives then. It looks when the claim
-// is announced, and now and then where nobody announces it. A ctx that ends ends the wait with its error.
+// is announced, and now and then where nobody announces it; at once too, unless this process would know. A ctx that ends
+// ends the wait with its error.
 func (r *Results) Await(ctx context.Context, id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error) {
 	news := make(chan struct{}, 1)
 	if wait <= 0 || !r.enter(id, news) {
@@ -148,11 +156,19 @@ func (r *Results) Await(ctx context.Context, id sluice.ClaimID, wait time.Durati
 	again := time.NewTimer(0)
 	defer again.Stop()
 	<-again.C
-	for pause := r.cfg.FirstLook; ; pause = min(2*pause, r.cfg.LaterLook) {
-		record, err := r.look(ctx, id)
-		if err == nil && record.State != sluice.ClaimQueued {
-			return record, nil
+	pause, sleeps := r.cfg.FirstLook, r.cfg.Promised(id)
+	if sleeps {
+		pause = r.cfg.LaterLook
+	}
+	for ; ; pause = min(2*pause, r.cfg.LaterLook) {
+		var record sluice.ClaimRecord
+		if !sleeps {
+			var err error
+			if record, err = r.look(ctx, id); err == nil && record.State != sluice.ClaimQueued {
+				return record, nil
+			}
 		}
+		sleeps = false
 		again.Reset(pause)
 		select {
 		case <-news:
@@ -218,9 +234,11 @@ func (r *Results) look(ctx context.Context, id sluice.ClaimID) (sluice.ClaimReco
 	return q.record, nil
 }
 
-// answer asks the ledger for what gathered, until nothing is left.
+// answer asks the ledger for what gathered, until nothing is left. Before each look it lets everybody go first who can
+// run: those who were woken together are among them and ask together.
 func (r *Results) answer() {
 	for {
+		runtime.Gosched()
 		r.mu.Lock()
 		n := min(len(r.asked), MaxLook)
 		if n == 0 {

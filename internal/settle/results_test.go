@@ -109,6 +109,38 @@ func TestWaitersAreWoken(t *testing.T) {
 	}
 }
 
+// TestWhoWillBeToldDoesNotLook: where this process promised the claim itself the ledger is not asked before there is
+// news of it, or a second is over.
+func TestWhoWillBeToldDoesNotLook(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		announced bool
+		took      time.Duration
+		looks     int
+	}{{"announced", true, 700 * time.Millisecond, 1}, {"announcement lost", false, time.Second, 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ledger := &records{}
+				promised := func(sluice.ClaimID) bool { return true }
+				r := settle.NewResults(settle.ResultsConfig{Promised: promised}, ledger, found{ok: true})
+				id := aClaim("u")
+				time.AfterFunc(700*time.Millisecond, func() {
+					ledger.put(id)
+					if tt.announced {
+						r.Announced([]sluice.Announcement{{ID: id}})
+					}
+				})
+				began := time.Now()
+				record, err := r.Await(t.Context(), id, 30*time.Second)
+				took := time.Since(began)
+				if err != nil || record.State != sluice.ClaimConfirmed || took != tt.took || ledger.calls != tt.looks {
+					t.Errorf("%+v, %v after %v and %d looks", record, err, took, ledger.calls)
+				}
+			})
+		})
+	}
+}
+
 // TestLookUpsAreJoined: a thousand who are woken at once ask the ledger a few times.
 func TestLookUpsAreJoined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
