@@ -143,8 +143,8 @@ func (r *Results) UserClaims(ctx context.Context, user, campaign string) ([]slui
 }
 
 // Await waits for the claim's outcome, for wait at most, and gives what ClaimRecord gives then. It looks when the claim
-// is announced, and now and then where nobody announces it; at once too, unless this process would know. A ctx that ends
-// ends the wait with its error.
+// is announced, and now and then where nobody announces it; at once too, unless this process would know. A ctx that
+// ends ends the wait with its error.
 func (r *Results) Await(ctx context.Context, id sluice.ClaimID, wait time.Duration) (sluice.ClaimRecord, error) {
 	news := make(chan struct{}, 1)
 	if wait <= 0 || !r.enter(id, news) {
