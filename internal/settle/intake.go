@@ -26,13 +26,14 @@ type intake struct {
 	mu     sync.Mutex
 	ready  []item
 	parked []item
-	inHand int           // ready, parked and taken
-	held   int           // reasons not to receive: outages under way, a pause
-	change chan struct{} // closed and replaced whenever any of the above changes
+	busy   map[string]int // transactions under way by campaign
+	inHand int            // ready, parked and taken
+	held   int            // reasons not to receive: outages under way, a pause
+	change chan struct{}  // closed and replaced whenever any of the above changes
 }
 
 func newIntake(c Consumer, log *slog.Logger) *intake {
-	return &intake{consumer: c, log: log, change: make(chan struct{})}
+	return &intake{consumer: c, log: log, change: make(chan struct{}), busy: map[string]int{}}
 }
 
 // changed tells everyone who waits; mu is held.
@@ -103,37 +104,79 @@ func (in *intake) add(got []sluice.Delivery) {
 	in.changed()
 }
 
+// turn is the right to write what was taken: until it has ended nobody else of this process is given a few claims of the
+// same campaigns. In the ledger they would only wait for the first transaction's lock, with a connection, while more
+// could have come to go with them. As many as a transaction may have go at once: then one transaction is prepared while
+// the other is synced.
+type turn struct {
+	in        *intake
+	campaigns []string
+}
+
+// end gives the turn up. It is idempotent.
+func (t *turn) end() {
+	t.in.mu.Lock()
+	defer t.in.mu.Unlock()
+	for _, c := range t.campaigns {
+		if t.in.busy[c]--; t.in.busy[c] == 0 {
+			delete(t.in.busy, c)
+		}
+	}
+	if len(t.campaigns) > 0 && len(t.in.ready) > 0 {
+		t.in.changed()
+	}
+	t.campaigns = nil
+}
+
+// cut takes up to limit items in their order, of campaigns that nobody is writing unless there are as many; mu is held.
+func (in *intake) cut(limit int) ([]item, *turn) {
+	t := &turn{in: in}
+	var batch []item
+	mine, rest, plenty := map[string]bool{}, in.ready[:0], len(in.ready) >= limit
+	for _, it := range in.ready {
+		c := it.Claim.Campaign
+		switch {
+		case len(batch) == limit || in.busy[c] > 0 && !mine[c] && !plenty:
+			rest = append(rest, it)
+			continue
+		case !mine[c]:
+			mine[c] = true
+			in.busy[c]++
+			t.campaigns = append(t.campaigns, c)
+		}
+		batch = append(batch, it)
+	}
+	clear(in.ready[len(rest):])
+	in.ready = rest
+	return batch, t
+}
+
 // take waits for work and gives up to limit items of it; nil once ctx is done or stop is closed.
-func (in *intake) take(ctx context.Context, stop <-chan struct{}, limit int) []item {
+func (in *intake) take(ctx context.Context, stop <-chan struct{}, limit int) ([]item, *turn) {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return nil, nil
 		case <-stop:
-			return nil
+			return nil, nil
 		default:
 		}
 		in.mu.Lock()
 		due := in.unpark(time.Now())
-		n := min(limit, len(in.ready))
-		var batch []item
-		if n > 0 {
-			batch = append(batch, in.ready[:n]...)
-			in.ready = append(in.ready[:0], in.ready[n:]...)
-		}
+		batch, t := in.cut(limit)
 		change := in.change
 		in.mu.Unlock()
-		if n > 0 {
-			return batch
+		if len(batch) > 0 {
+			return batch, t
 		}
 		timer := time.NewTimer(due)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return nil
+			return nil, nil
 		case <-stop:
 			timer.Stop()
-			return nil
+			return nil, nil
 		case <-change:
 		case <-timer.C:
 		}

@@ -98,10 +98,11 @@ func (r *Relay) InHand() int { return r.in.hand() }
 
 func (r *Relay) run() {
 	for {
-		items := r.in.take(r.ctx, nil, MaxBatch)
+		items, t := r.in.take(r.ctx, nil, MaxBatch)
 		if items == nil {
 			return
 		}
+		t.end() // it writes nothing
 		r.batch(items)
 		r.in.finished(len(items))
 	}

@@ -194,11 +194,12 @@ func (s *Settler) running() bool {
 
 func (s *Settler) settleUntil(end <-chan struct{}) {
 	for {
-		items := s.in.take(s.ctx, end, s.cfg.MaxBatch)
+		items, t := s.in.take(s.ctx, end, s.cfg.MaxBatch)
 		if items == nil {
 			return
 		}
-		s.batch(items)
+		s.batch(items, t)
+		t.end()
 	}
 }
 
@@ -228,7 +229,7 @@ func (s *Settler) drawCodes(ctx context.Context, c *sluice.Claim) error {
 }
 
 // batch brings items to their end, or gives them back where the settler stops.
-func (s *Settler) batch(items []item) {
+func (s *Settler) batch(items []item, t *turn) {
 	readable := items[:0:0]
 	for i := range items {
 		if items[i].Fault != "" {
@@ -240,7 +241,7 @@ func (s *Settler) batch(items []item) {
 	for len(readable) > 0 {
 		var twins []item
 		readable, twins = distinct(readable)
-		s.settle(readable)
+		s.settle(readable, t)
 		readable = twins
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -214,6 +215,37 @@ func (l *crowded) peak() int {
 	n := l.most
 	l.most = 0
 	return n
+}
+
+// TestFewClaimsWaitForTheCampaign: while a transaction of a campaign is under way a few more of its claims gather for
+// the next one, and those of another campaign do not wait.
+func TestFewClaimsWaitForTheCampaign(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue()
+		s := &steps{reader: &reader{q: q}, QueueLedger: conformance.NewQueueLedger()}
+		l := &slow{steps: s}
+		settler(t, settle.Config{Settlers: 4}, settle.Ports{Consumer: s, Ledger: l})
+		claims := someClaims(8)
+		claims[7].Campaign = "autumn"
+		claims[7].ID = sluice.NewClaimID("autumn", claims[7].User, sluice.SourceClaim, "r")
+		for i := range claims {
+			q.publish(claims[i : i+1])
+			synctest.Wait()
+		}
+		<-time.After(time.Minute)
+		got := slices.DeleteFunc(s.done(), func(step string) bool { return !strings.HasPrefix(step, "commit") })
+		if want := "[commit 1 commit 1 commit 6]"; fmt.Sprint(got) != want {
+			t.Errorf("%v, want %s", got, want)
+		}
+	})
+}
+
+// slow takes a second for a transaction.
+type slow struct{ *steps }
+
+func (l *slow) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
+	<-time.After(time.Second)
+	return l.steps.Settle(ctx, claims)
 }
 
 // TestStopFinishesWhatIsUnderWay: the transaction under way ends, is acknowledged, and Stop returns after it.

@@ -9,10 +9,12 @@ import (
 )
 
 // settle brings items of distinct bodies to their end: one transaction, or several where one of the items spoils it.
-func (s *Settler) settle(items []item) {
+// The turn ends with the transaction: what follows it is not waited for.
+func (s *Settler) settle(items []item, t *turn) {
 	began := s.cfg.Now()
 	claims, of := unique(items)
 	out, err := s.write(claims)
+	t.end()
 	switch {
 	case err == nil:
 		s.finish(items, claims, of, out, began)
@@ -31,8 +33,8 @@ func (s *Settler) settle(items []item) {
 				rest = append(rest, it)
 			}
 		}
-		s.settle(half)
-		s.settle(rest)
+		s.settle(half, t)
+		s.settle(rest, t)
 	}
 }
 
