@@ -21,7 +21,7 @@ import (
 // How settling on MariaDB is measured: batches as a settler gathers them, several under way; beside a consumer that
 // does each message in a transaction of its own, on as many connections as serve it best.
 const (
-	settleBatch   = 512
+	settleBatch   = sqldb.MaxSettle
 	settleAtOnce  = 2
 	messageAtOnce = 32
 )

@@ -77,7 +77,6 @@ func (k *knownClaim) outcome(c *sluice.Claim, no int64) sluice.Outcome {
 type sale struct {
 	place
 	id    string
-	kind  sluice.Kind
 	limit int64 // per user
 	epoch int64
 	stock sluice.Stock // as it will be after this batch
@@ -86,6 +85,7 @@ type sale struct {
 	clock sluice.PaymentClock
 
 	claims []int // of the batch
+	seen   int64 // rows that were written when the batch read what is there
 
 	leased bool // some node says SOLD_OUT by itself
 
@@ -101,12 +101,13 @@ type place struct {
 	no      int64
 	limitNo int64
 	group   bool // its limit counts orders and coupons
+	kind    sluice.Kind
 }
 
 func (t *tx) settleMany(b *batch) error {
 	t.claims = len(b.claims)
 	b.used, b.known = map[spender]int64{}, map[sluice.ClaimID]knownClaim{}
-	if err := b.open(); err != nil {
+	if err := b.find(); err != nil {
 		return err
 	}
 	if err := b.read(); err != nil {
@@ -133,8 +134,8 @@ func (t *tx) settleMany(b *batch) error {
 	return nil
 }
 
-// open finds the batch's campaigns and locks them.
-func (b *batch) open() error {
+// find finds the batch's campaigns.
+func (b *batch) find() error {
 	groups := groupClaims(b.claims)
 	ids := make([]string, len(groups))
 	for i, g := range groups {
@@ -144,7 +145,6 @@ func (b *batch) open() error {
 	if err != nil {
 		return err
 	}
-	locks := map[int64]*sale{}
 	for i, g := range groups {
 		p, ok := places[ids[i]]
 		if !ok {
@@ -153,14 +153,21 @@ func (b *batch) open() error {
 			}
 			continue
 		}
-		s := &sale{place: p, id: ids[i], claims: g}
-		b.sales = append(b.sales, s)
-		locks[p.no] = s
-		if locks[p.limitNo] == nil {
-			locks[p.limitNo] = nil // the group's first campaign, which need not be in the batch
-		}
+		b.sales = append(b.sales, &sale{place: p, id: ids[i], claims: g})
 	}
 	slices.SortFunc(b.sales, func(x, y *sale) int { return int(x.no - y.no) })
+	return nil
+}
+
+// lock takes the locks of the batch's campaigns.
+func (b *batch) lock() error {
+	locks := map[int64]*sale{}
+	for _, s := range b.sales {
+		locks[s.no] = s
+		if locks[s.limitNo] == nil {
+			locks[s.limitNo] = nil // the group's first campaign, which need not be in the batch
+		}
+	}
 	nos := make([]int64, 0, len(locks))
 	for no := range locks {
 		nos = append(nos, no)
@@ -195,7 +202,7 @@ func (t *tx) places(ids []string) (map[string]place, error) {
 	if len(ask) == 0 {
 		return found, nil
 	}
-	rows, err := t.conn.QueryContext(t.ctx, `SELECT id, no, limit_no, limit_group <> '' FROM campaigns
+	rows, err := t.conn.QueryContext(t.ctx, `SELECT id, no, limit_no, limit_group <> '', kind FROM campaigns
 		WHERE id IN (`+questionMarks(len(ask))+`)`, ask...)
 	if err != nil {
 		return nil, err
@@ -204,7 +211,7 @@ func (t *tx) places(ids []string) (map[string]place, error) {
 	for rows.Next() {
 		var id string
 		var p place
-		if err := rows.Scan(&id, &p.no, &p.limitNo, &p.group); err != nil {
+		if err := rows.Scan(&id, &p.no, &p.limitNo, &p.group, &p.kind); err != nil {
 			return nil, err
 		}
 		found[id] = p
@@ -216,10 +223,10 @@ func (t *tx) places(ids []string) (map[string]place, error) {
 // lock takes the campaign's lock and reads it as it is then, with the payment clock, whose row is not locked.
 func (s *sale) lock(t *tx) error {
 	var text, id string
-	err := t.row(`SELECT id, kind, per_user_limit, epoch, total, held, sold, claims, terms,
+	err := t.row(`SELECT id, per_user_limit, epoch, total, held, sold, claims, terms,
 		(SELECT stopped_ms FROM payment_clock WHERE one = 1), (SELECT since_ms FROM payment_clock WHERE one = 1)
 		FROM campaigns WHERE no = ? FOR UPDATE`, []any{s.no},
-		&id, &s.kind, &s.limit, &s.epoch, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows, &text,
+		&id, &s.limit, &s.epoch, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows, &text,
 		&s.clock.Stopped, &s.clock.Since)
 	if err != nil {
 		return fmt.Errorf("sqldb: campaign no. %d: %w", s.no, err)
@@ -233,115 +240,6 @@ func (s *sale) lock(t *tx) error {
 	}
 	s.terms, err = t.db.termsOf(text)
 	return err
-}
-
-// maxRanges bounds the users whose claims one statement reads.
-const maxRanges = 512
-
-// read finds the batch's claims that are there, and what its users have used.
-func (b *batch) read() error {
-	users := map[string]map[sluice.UserKey]struct{}{"orders": {}, "coupons": {}}
-	limits := map[int64]struct{}{}
-	for _, s := range b.sales {
-		limits[s.limitNo] = struct{}{}
-		for table, keys := range users {
-			if s.group || (table == "orders") == (s.kind == sluice.KindGoods) {
-				for _, i := range s.claims {
-					keys[b.claims[i].ID.User()] = struct{}{}
-				}
-			}
-		}
-	}
-	nos := make([]any, 0, len(limits))
-	for no := range limits {
-		nos = append(nos, no)
-	}
-	for table, keys := range users {
-		all := make([]sluice.UserKey, 0, len(keys))
-		for k := range keys {
-			all = append(all, k)
-		}
-		slices.SortFunc(all, func(x, y sluice.UserKey) int { return slices.Compare(x[:], y[:]) })
-		for some := range slices.Chunk(all, maxRanges) {
-			if err := b.readUsers(table, some, nos); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// readUsers reads the claims of some users in one table.
-func (b *batch) readUsers(table string, keys []sluice.UserKey, limits []any) error {
-	code := `NULL`
-	if table == "coupons" {
-		code = `code`
-	}
-	text := make([]byte, 0, 256+len(keys)*100)
-	text = append(text, `SELECT claim_id, user_id, limit_no, quantity, live_units, limit_units, campaign_no, rejected,
-		`...)
-	// Left to itself the planner looks into the index once for each range before it reads it.
-	text = fmt.Appendf(text, `%s FROM %s FORCE INDEX (%s_claim) WHERE (`, code, table, table)
-	for i, k := range keys {
-		if i > 0 {
-			text = append(text, ` OR `...)
-		}
-		text = append(text, `claim_id BETWEEN `...)
-		text = append(appendHex(text, k[:]), "00000000000000000000' AND "...)
-		text = append(appendHex(text, k[:]), "ffffffffffffffffffff'"...)
-	}
-	text = append(text, `) AND limit_no IN (`+questionMarks(len(limits))+`)`...)
-	if table == "coupons" {
-		text = append(text, ` ORDER BY claim_id, n`...)
-	}
-	rows, err := b.t.conn.QueryContext(b.t.ctx, string(text), limits...)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		if err := b.known1(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
-}
-
-// appendHex begins a literal of bytes.
-func appendHex(text, b []byte) []byte { return fmt.Appendf(append(text, "x'"...), "%x", b) }
-
-// known1 takes down one row that is there.
-func (b *batch) known1(row scanner) error {
-	var id []byte
-	var who spender
-	var k knownClaim
-	var live, limit int64
-	var rejected, code nullable
-	err := row.Scan(&id, &who.user, &who.limitNo, &k.quantity, &live, &limit, &k.campaign, &rejected, &code)
-	if err != nil {
-		return err
-	}
-	b.used[who] += limit
-	cid := sluice.ClaimID(id)
-	if was, ok := b.known[cid]; ok { // another coupon of the claim
-		k = was
-	}
-	k.user, k.reason = who.user, recordedReason(string(rejected))
-	k.live += live
-	if code != "" {
-		k.codes = append(k.codes, string(code))
-	}
-	b.known[cid] = k
-	return nil
-}
-
-// nullable is a text that may be NULL, which is none.
-type nullable string
-
-// Scan reads a column.
-func (n *nullable) Scan(v any) error {
-	*n = nullable(textOf(v))
-	return nil
 }
 
 // one decides on one claim.
