@@ -23,6 +23,9 @@ const (
 	patience    = 2 * time.Minute // after which a buyer without an outcome is a fault of the product
 	firstPause  = 100 * time.Millisecond
 	longPause   = 2 * time.Second
+	// Calls at once. Each takes three files of this process, with the proxy before the node, and the proxies before the
+	// stores must not run out of them.
+	maxCalls = 3000
 )
 
 // Buyer is one buyer with everything that he was told.
@@ -49,6 +52,7 @@ type Crowd struct {
 	campaign string
 	bases    []string
 	span     time.Duration
+	room     chan struct{} // a place for each call under way
 	client   *http.Client
 	began    time.Time
 	promised atomic.Int64
@@ -64,6 +68,7 @@ type Crowd struct {
 func NewCrowd(campaign, prefix string, bases []string, buyers int, span time.Duration) *Crowd {
 	c := &Crowd{
 		campaign: campaign, bases: bases, span: span, phase: "before", seen: map[string]Seen{},
+		room:   make(chan struct{}, maxCalls),
 		change: make(chan struct{}), Buyers: make([]Buyer, buyers),
 		client: &http.Client{Timeout: callTimeout, Transport: &http.Transport{
 			MaxIdleConnsPerHost: 2048, IdleConnTimeout: 30 * time.Second,
@@ -170,6 +175,12 @@ type answer struct {
 }
 
 func (c *Crowd) call(ctx context.Context, method, path, token, body string) (a answer) {
+	select {
+	case c.room <- struct{}{}:
+		defer func() { <-c.room }()
+	case <-ctx.Done():
+		return a
+	}
 	url := c.bases[rand.IntN(len(c.bases))] + path
 	req, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	if err != nil {

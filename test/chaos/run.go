@@ -58,6 +58,7 @@ func Run(t *testing.T, cell Cell, size Size, seed uint64) (r Result) {
 	late := NewCrowd(campaign, "late", f.Bases(), max(0, size.Stock-r.Confirmed)+50, time.Second)
 	late.Run(ctx, 0, nil)
 	more, _, _, _ := late.Counts()
+	t.Logf("the late crowd was told: %s", late.Seen("before"))
 	if got := r.Confirmed + more; got != size.Stock {
 		t.Errorf("%d units were confirmed, %d of them late; the stock is %d", got, more, size.Stock)
 	}
