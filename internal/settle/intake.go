@@ -105,9 +105,9 @@ func (in *intake) add(got []sluice.Delivery) {
 }
 
 // turn is the right to write what was taken: until it has ended nobody else of this process is given a few claims of
-// the same campaigns. In the ledger they would only wait for the first transaction's lock, with a connection, while more
-// could have come to go with them. As many as a transaction may have go at once: then one transaction is prepared while
-// the other is synced.
+// the same campaigns. In the ledger they would only wait for the first transaction's lock, with a connection, while
+// more could have come to go with them. As many as a transaction may have go at once: then one transaction is prepared
+// while the other is synced.
 type turn struct {
 	in        *intake
 	campaigns []string
