@@ -80,7 +80,9 @@ func (s *scripts) all() []*script {
 		&s.holders, &s.find, &s.drop, &s.run,
 	}
 	for i := range all {
-		all[i].name = names[i]
+		if all[i].name == "" { // once, before anybody else sees them
+			all[i].name = names[i]
+		}
 	}
 	return all
 }
