@@ -167,9 +167,9 @@ func sell(t *testing.T, nodes []*e2e.Server, id string, buyers int) map[string]i
 		all.Go(func() {
 			for i := range next {
 				code := "BUSY"
-				for try := 0; try < 300 && (code == "BUSY" || code == "TOO_FREQUENT"); try++ {
-					code = claim(t, nodes[(i+try)%len(nodes)], id, fmt.Sprintf("buyer%d", i))
-					if code == "BUSY" {
+				again := func() bool { return code == "BUSY" || code == "TOO_FREQUENT" || code == "UNAVAILABLE" }
+				for try := 0; try < 600 && again(); try++ {
+					if code = claim(t, nodes[(i+try)%len(nodes)], id, fmt.Sprintf("buyer%d", i)); again() {
 						<-time.After(50 * time.Millisecond)
 					}
 				}
