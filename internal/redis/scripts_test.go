@@ -423,6 +423,18 @@ func TestOpsWithoutGate(t *testing.T) {
 	}
 }
 
+// TestABadOperationHoldsNoOtherUp: what can never be right stays and is told of, the operations beside it are done.
+func TestABadOperationHoldsNoOtherUp(t *testing.T) {
+	h, _ := single(t, aSale("spring", 5), 10)
+	a, b := h.claim("a", "1", 1), h.claim("b", "1", 1)
+	h.admit(a, b)
+	results, err := h.Apply(t.Context(), []sluice.PermitOp{release(a, -1, 0), release(b, 1, 1)})
+	if !errors.Is(err, sluice.ErrInvalid) || len(results) != 2 || results[0].Verdict != sluice.PermitKept ||
+		results[1].Verdict != sluice.PermitDone {
+		t.Errorf("%v, %v", results, err)
+	}
+}
+
 // TestTakeMayLeaveADebt, and a release pays it back before anybody is admitted.
 func TestTakeMayLeaveADebt(t *testing.T) {
 	h, _ := single(t, aSale("spring", 5), 1)

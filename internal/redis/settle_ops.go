@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-sale/sluice"
@@ -105,32 +106,38 @@ func (g *Gates) applyTo(
 ) error {
 	k := g.c.keys.of(c, shard)
 	keys := []string{k.gate, k.claims, k.pending, k.holders, k.marks}
+	// One that cannot be right stays, and is told of; it holds none of the others up.
+	var bad []error
+	which = slices.DeleteFunc(which, func(i int) bool {
+		err := checkOp(&ops[i])
+		if err != nil {
+			bad = append(bad, fmt.Errorf("redis: apply to %s/%d: %w", c.ID, shard, err))
+		}
+		return err != nil
+	})
 	for len(which) > 0 {
 		n := min(len(which), MaxOps)
 		args := make([]string, 0, 8*n)
 		for _, i := range which[:n] {
-			op := &ops[i]
-			if err := checkOp(op); err != nil {
-				return fmt.Errorf("redis: apply to %s/%d: %w", c.ID, shard, err)
-			}
-			args = appendOp(args, op)
+			args = appendOp(args, &ops[i])
 		}
 		what := func() string { return fmt.Sprintf("%d operations to %s/%d", n, c.ID, shard) }
 		answer, err := g.c.run(ctx, g.c.scripts.ops, what, keys, args)
 		if err != nil {
-			return err
+			return errors.Join(append(bad, err)...)
 		}
 		in := reader{answer: answer}
 		word := in.text()
 		if in.err != nil || len(word) != n {
-			return fmt.Errorf("redis: ops %s: %w: an answer that cannot be read", what(), sluice.ErrUncertain)
+			err := fmt.Errorf("redis: ops %s: %w: an answer that cannot be read", what(), sluice.ErrUncertain)
+			return errors.Join(append(bad, err)...)
 		}
 		for j, i := range which[:n] {
 			results[i] = sluice.PermitResult{Verdict: verdictOf(word[j]), Epoch: c.Epoch}
 		}
 		which = which[n:]
 	}
-	return nil
+	return errors.Join(bad...)
 }
 
 func verdictOf(letter byte) sluice.PermitVerdict {

@@ -16,7 +16,6 @@ const (
 	MaxBatch    = 1024                   // claims of one transaction
 	MaxGathered = 4 * MaxBatch           // claims that one settler has in hand
 	MaxSettlers = 16                     // of one node
-	maxParked   = 256                    // claims that failed by themselves and wait for their next try
 	minPause    = 50 * time.Millisecond  // the first pause after an outage
 	maxPause    = 2 * time.Second        // the longest one
 	callTimeout = 10 * time.Second       // of one call to ledger, gate or broker

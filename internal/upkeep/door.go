@@ -2,6 +2,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -72,8 +73,20 @@ func (d door) piece(ctx context.Context, c sluice.Campaign, claims []sluice.Clai
 	}
 	var out []sluice.Outcome
 	if len(open) > 0 {
-		if out, err = d.settler.Settle(ctx, open); err != nil {
+		out, err = d.settler.Settle(ctx, open)
+		switch {
+		case err == nil:
+		case !spoiled(ctx, err):
 			return 0, err
+		case len(claims) == 1:
+			_, err = d.settler.FailTries(ctx, open, err.Error())
+			return 0, err
+		default:
+			// One of them spoils the transaction: it is found by halves, and the others go through.
+			half := len(claims) / 2
+			n, first := d.piece(ctx, c, claims[:half])
+			m, second := d.piece(ctx, c, claims[half:])
+			return n + m, errors.Join(first, second)
 		}
 	}
 	failed := map[string][]sluice.Claim{}
@@ -93,6 +106,11 @@ func (d door) piece(ctx context.Context, c sluice.Campaign, claims []sluice.Clai
 		return 0, nil
 	}
 	return len(settled), d.repairs.Settled(ctx, settled)
+}
+
+// spoiled says whether a transaction failed for a reason of its own, not since the ledger cannot be reached or written.
+func spoiled(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && !errors.Is(err, sluice.ErrUnavailable) && !errors.Is(err, sluice.ErrUncertain)
 }
 
 // itemFault gives why a claim failed by itself; empty where the ledger knows its outcome.

@@ -116,6 +116,51 @@ func (p picky) Settle(ctx context.Context, claims []sluice.Claim) (out []sluice.
 	return out, nil
 }
 
+// fragile is a ledger whose transactions fail as a whole where one claim is among them.
+type fragile struct {
+	upkeep.Settler
+	spoils sluice.ClaimID
+}
+
+var errSpoiled = errors.New("the row spoils the transaction")
+
+func (f fragile) Settle(ctx context.Context, claims []sluice.Claim) ([]sluice.Outcome, error) {
+	for _, c := range claims {
+		if c.ID == f.spoils {
+			return nil, errSpoiled
+		}
+	}
+	return f.Settler.Settle(ctx, claims)
+}
+
+// TestAClaimThatSpoilsTransactionsIsSweptAlone: the others that were left behind with it are settled, and that one is a
+// dead letter once its tries are used up.
+func TestAClaimThatSpoilsTransactionsIsSweptAlone(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		claims := w.queue("a", "b", "poison", "c", "d")
+		deps := upkeep.SweeperDeps{
+			Campaigns: w.db, Gates: w.gate, Repairs: w.gate, Settler: fragile{w.db, claims[2].ID},
+		}
+		cfg := upkeep.SweeperConfig{Config: upkeep.Config{Now: later(time.Minute)}}
+		deps.Letters = w.db
+		for range 3 {
+			if _, err := upkeep.NewSweeper(cfg, deps).RunOnce(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		letters, err := w.db.DeadLetters(t.Context(), sluice.DeadLetterQuery{State: sluice.DeadLetterKept, Limit: 10})
+		if err != nil || len(letters.Items) != 1 || letters.Items[0].Claim.ID != claims[2].ID {
+			t.Errorf("dead letters: %+v, %v", letters, err)
+		}
+		for i, out := range w.settle(claims) {
+			if out.Replayed == (i == 2) {
+				t.Errorf("claim %d: %+v", i, out)
+			}
+		}
+		w.exact()
+	})
+}
+
 // TestShardsStayWhereSomethingCannotBeSettled: a claim that has no row would be left at a home that it has no more, and
 // count there for good. The change is refused before it is written down, and the campaign goes on as it was.
 func TestShardsStayWhereSomethingCannotBeSettled(t *testing.T) {
