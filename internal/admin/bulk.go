@@ -108,10 +108,26 @@ func (d *Grants) begin(
 		}
 		go func() {
 			// A grant that was begun is finished, whoever went away: its outcome is then known under its id.
-			res.Decision = d.admit(context.WithoutCancel(ctx), c, &res.Grant)
+			res.Decision = d.insist(context.WithoutCancel(ctx), c, &res.Grant)
 			place <- res
 		}()
 	}
+}
+
+// bulkTries is how often a bulk asks for one grant while its outcome is not known.
+const bulkTries = 3
+
+// insist admits a grant, and asks again where the store has not answered in time: the grant's id makes that harmless.
+// What comes of it is this bulk's own, not a replay.
+func (d *Grants) insist(ctx context.Context, c *sluice.Campaign, g *sluice.Grant) sluice.Decision {
+	first := d.admit(ctx, c, g)
+	for is, try := first, 1; is.Reason == sluice.ReasonUnavailable && try < bulkTries; try++ {
+		if is = d.admit(ctx, c, g); is.Reason != sluice.ReasonUnavailable {
+			is.Replayed = false
+			return is
+		}
+	}
+	return first
 }
 
 func count(t *sluice.GrantTotals, r *sluice.GrantResult) {

@@ -151,6 +151,39 @@ func TestABulkKeepsAWindowUnderWayAndNoMore(t *testing.T) {
 	}
 }
 
+// slowAdmitter does not answer in time as often as it is told, and has the claim all the same.
+type slowAdmitter struct {
+	fakeAdmitter
+	silent int64
+}
+
+func (f *slowAdmitter) Admit(ctx context.Context, c sluice.Claim) sluice.Decision {
+	d := f.fakeAdmitter.Admit(ctx, c)
+	if n := f.seen.Load(); n <= f.silent {
+		return sluice.Decision{Reason: sluice.ReasonUnavailable, HasID: true, ID: c.ID}
+	} else if n > 1 {
+		d.Replayed = true
+	}
+	return d
+}
+
+// TestABulkAsksAgainForWhatIsNotKnown: a store that is slow once does not leave a hole in a bulk; one that stays silent
+// is told of, and asked no more than three times.
+func TestABulkAsksAgainForWhatIsNotKnown(t *testing.T) {
+	for silent, want := range map[int64]sluice.Reason{
+		0: sluice.ReasonConfirmed, 2: sluice.ReasonConfirmed, 3: sluice.ReasonUnavailable,
+	} {
+		admitter, ledger := &slowAdmitter{silent: silent}, &oneCampaign{}
+		desk := admin.NewGrants(admin.GrantsConfig{Ledger: ledger, Admitter: admitter, Noter: ledger})
+		var got sluice.GrantResult
+		_, err := desk.Bulk(t.Context(), "spring", sluice.FormatJSONLines, rows(1, io.EOF), sluice.Actor{},
+			func(r sluice.GrantResult) error { got = r; return nil })
+		if err != nil || got.Decision.Reason != want || got.Decision.Replayed || admitter.seen.Load() > 3 {
+			t.Errorf("silent %d times: %+v, %v, asked %d times", silent, got.Decision, err, admitter.seen.Load())
+		}
+	}
+}
+
 func TestABulkIsBounded(t *testing.T) {
 	admitter, ledger := &fakeAdmitter{}, &oneCampaign{}
 	desk := admin.NewGrants(admin.GrantsConfig{Ledger: ledger, Admitter: admitter, Noter: ledger, MaxLines: 10_000})
