@@ -30,10 +30,9 @@ type MariaServer struct {
 // stops it for all of them.
 type MariaDatabase struct {
 	*MariaServer
+	Control
 	Name string
 	URL  string // mysql://user:password@host:port/name
-
-	t testing.TB
 }
 
 // MariaDB gives a fresh database on the server of this test process.
@@ -156,7 +155,7 @@ func (s *MariaServer) sql(ctx context.Context, statement string) (string, error)
 // Database makes a fresh database on this server.
 func (s *MariaServer) Database(t testing.TB) *MariaDatabase {
 	t.Helper()
-	d := &MariaDatabase{MariaServer: s, t: t, Name: fmt.Sprintf("sluice_%d", s.databases.Add(1))}
+	d := &MariaDatabase{MariaServer: s, Control: Control{t, s.process}, Name: fmt.Sprintf("sluice_%d", s.databases.Add(1))}
 	d.URL = "mysql://sluice:sluice@" + s.Addr + "/" + d.Name
 	if _, err := s.sql(t.Context(), "CREATE DATABASE "+d.Name+" CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"); err != nil {
 		t.Fatal(err)
@@ -174,23 +173,3 @@ func (d *MariaDatabase) Do(statement string) string {
 	}
 	return out
 }
-
-// Start starts the server again, on the data that it had, and returns when it answers.
-func (d *MariaDatabase) Start() {
-	d.t.Helper()
-	if err := d.process.start(); err != nil {
-		d.t.Fatal(err)
-	}
-}
-
-// Stop ends the server in order.
-func (d *MariaDatabase) Stop() { d.process.end(syscall.SIGTERM) }
-
-// Kill9 ends the server at once.
-func (d *MariaDatabase) Kill9() { d.process.end(syscall.SIGKILL) }
-
-// Freeze stops the process without ending it.
-func (d *MariaDatabase) Freeze() { d.process.freeze(true) }
-
-// Thaw lets a frozen process go on.
-func (d *MariaDatabase) Thaw() { d.process.freeze(false) }

@@ -38,6 +38,32 @@ type process struct {
 	frozen bool
 }
 
+// Control is a test's hand on one server. What stops a server that tests share stops it for all of them.
+type Control struct {
+	t    testing.TB
+	proc *process
+}
+
+// Start starts the server again, on the data that it had, and returns when it answers.
+func (c *Control) Start() {
+	c.t.Helper()
+	if err := c.proc.start(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// Stop ends the server in order.
+func (c *Control) Stop() { c.proc.end(syscall.SIGTERM) }
+
+// Kill9 ends the server at once; what it had not written is lost.
+func (c *Control) Kill9() { c.proc.end(syscall.SIGKILL) }
+
+// Freeze stops the process without ending it: connections stand, nothing answers.
+func (c *Control) Freeze() { c.proc.freeze(true) }
+
+// Thaw lets a frozen process go on.
+func (c *Control) Thaw() { c.proc.freeze(false) }
+
 // tool finds a program of a Debian package.
 func tool(t testing.TB, debian, name string, places ...string) string {
 	t.Helper()

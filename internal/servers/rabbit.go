@@ -38,10 +38,9 @@ type RabbitServer struct {
 // stops it for all of them.
 type RabbitVhost struct {
 	*RabbitServer
+	Control
 	Name string
 	URL  string // amqp://guest:guest@host:port/name
-
-	t testing.TB
 }
 
 // Rabbit gives a fresh virtual host on the RabbitMQ of this test process, which takes seven seconds to start at the
@@ -171,7 +170,7 @@ func rabbitFiles(dir string, p rabbitPorts) ([]string, error) {
 
 func (s *RabbitServer) vhost(t testing.TB) *RabbitVhost {
 	t.Helper()
-	v := &RabbitVhost{RabbitServer: s, t: t, Name: fmt.Sprintf("sluice%d", s.vhosts.Add(1))}
+	v := &RabbitVhost{RabbitServer: s, Control: Control{t, s.process}, Name: fmt.Sprintf("sluice%d", s.vhosts.Add(1))}
 	v.URL = "amqp://guest:guest@" + s.Addr + "/" + v.Name
 	everything := map[string]string{"configure": ".*", "write": ".*", "read": ".*"}
 	for _, call := range []struct {
@@ -231,23 +230,3 @@ func (v *RabbitVhost) Ctl(args ...string) string {
 	}
 	return string(out)
 }
-
-// Start starts the server again, on the data that it had, and returns when it answers.
-func (v *RabbitVhost) Start() {
-	v.t.Helper()
-	if err := v.process.start(); err != nil {
-		v.t.Fatal(err)
-	}
-}
-
-// Stop ends the server in order.
-func (v *RabbitVhost) Stop() { v.process.end(syscall.SIGTERM) }
-
-// Kill9 ends the server at once.
-func (v *RabbitVhost) Kill9() { v.process.end(syscall.SIGKILL) }
-
-// Freeze stops the process without ending it.
-func (v *RabbitVhost) Freeze() { v.process.freeze(true) }
-
-// Thaw lets a frozen process go on.
-func (v *RabbitVhost) Thaw() { v.process.freeze(false) }

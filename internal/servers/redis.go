@@ -20,13 +20,12 @@ const redisPackage = "redis-server"
 
 // RedisServer is one redis-server.
 type RedisServer struct {
+	Control
 	Addr string // host:port on the loopback interface
 	Dir  string // its data
 	CA   string // the file with the certificate that signed its own; empty without TLS
 
-	t    testing.TB
-	proc *process
-	cfg  redisConfig
+	cfg redisConfig
 }
 
 type redisConfig struct {
@@ -76,7 +75,7 @@ func Redis(t testing.TB, options ...RedisOption) *RedisServer {
 // newRedis prepares a server and its configuration.
 func newRedis(t testing.TB, options ...RedisOption) *RedisServer {
 	t.Helper()
-	r := &RedisServer{t: t, Addr: local(freePort(t))}
+	r := &RedisServer{Control: Control{t: t}, Addr: local(freePort(t))}
 	for _, o := range options {
 		o(&r.cfg)
 	}
@@ -163,26 +162,6 @@ func redisURL(c redisConfig, hosts, rest string) string {
 	}
 	return scheme + who + hosts + rest
 }
-
-// Start starts the server again, on the data that it had, and returns when it answers.
-func (r *RedisServer) Start() {
-	r.t.Helper()
-	if err := r.proc.start(); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
-// Stop ends the server in order.
-func (r *RedisServer) Stop() { r.proc.end(syscall.SIGTERM) }
-
-// Kill9 ends the server at once; what it had not written is lost.
-func (r *RedisServer) Kill9() { r.proc.end(syscall.SIGKILL) }
-
-// Freeze stops the process without ending it: connections stand, nothing answers.
-func (r *RedisServer) Freeze() { r.proc.freeze(true) }
-
-// Thaw lets a frozen process go on.
-func (r *RedisServer) Thaw() { r.proc.freeze(false) }
 
 // FlushAll empties the server.
 func (r *RedisServer) FlushAll() { r.t.Helper(); r.Do("FLUSHALL") }

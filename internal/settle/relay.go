@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -27,16 +26,7 @@ type Relay struct {
 	from    Consumer
 	to      Publisher
 	letters Letters
-	in      *intake
-
-	start  sync.Once
-	stop   sync.Once
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-
-	mu   sync.Mutex
-	idle bool
+	life
 }
 
 // NewRelay makes a relay; Start starts it.
@@ -48,53 +38,19 @@ func NewRelay(cfg RelayConfig, from Consumer, to Publisher, letters Letters) (*R
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	cfg.Lanes = bounded(cmp.Or(cfg.Lanes, 2))
-	r := &Relay{cfg: cfg, from: from, to: to, letters: letters, in: newIntake(from, cfg.Log)}
-	r.ctx, r.cancel = context.WithCancel(context.Background())
+	r := &Relay{cfg: cfg, from: from, to: to, letters: letters}
+	r.init(newIntake(from, cfg.Log))
 	return r, nil
 }
 
 // Start begins the work. A second call does nothing, nor does one after Stop.
 func (r *Relay) Start() {
-	r.start.Do(func() {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.ctx.Err() != nil {
-			return
-		}
-		r.work.Go(func() { r.in.run(r.ctx) })
+	r.begin(func() {
 		for range r.cfg.Lanes {
 			r.work.Go(r.run)
 		}
 	})
 }
-
-// Stop ends the work and returns when all is over; what was not confirmed comes again. It is idempotent.
-func (r *Relay) Stop() {
-	r.stop.Do(func() {
-		r.mu.Lock()
-		r.cancel()
-		r.mu.Unlock()
-	})
-	r.work.Wait()
-}
-
-// Pause stops reading the outbox, or goes on with it: while the broker is bypassed, settlers read it themselves. What a
-// relay has in hand then is given up to them, and comes to them after the time of an abandoned entry at the latest.
-func (r *Relay) Pause(on bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.idle == on {
-		return
-	}
-	if r.idle = on; on {
-		r.in.hold()
-	} else {
-		r.in.release()
-	}
-}
-
-// InHand says how many claims are on their way to the broker.
-func (r *Relay) InHand() int { return r.in.hand() }
 
 func (r *Relay) run() {
 	for {
@@ -170,17 +126,11 @@ func (r *Relay) patiently(again func(error) bool, call func(context.Context) err
 				r.cfg.OnPause(err)
 			}
 		}
-		if r.bypassed() {
+		if r.paused() {
 			return fmt.Errorf("settle: the broker is bypassed: %w", err)
 		}
 		if !trouble.wait(r.ctx) {
 			return fmt.Errorf("settle: stopped: %w", errors.Join(r.ctx.Err(), err))
 		}
 	}
-}
-
-func (r *Relay) bypassed() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.idle
 }

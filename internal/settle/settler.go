@@ -39,22 +39,13 @@ type Ports struct {
 type Settler struct {
 	cfg   Config
 	ports Ports
-	in    *intake
 	kinds kindCache
 
 	typical atomic.Int64 // what a claim waits for at present, ns; 0 while nothing was settled
-	paused  atomic.Int64 // workers that wait for the ledger
+	waiting atomic.Int64 // workers that wait for the ledger
 	since   atomic.Int64 // when the first of them began to, ns of the wall clock
 
-	start  sync.Once
-	stop   sync.Once
-	ctx    context.Context
-	cancel context.CancelFunc
-	work   sync.WaitGroup
-
-	mu      sync.Mutex
-	started bool
-	idle    bool                       // Pause
+	life                               // its mu guards what follows
 	want    int                        // workers
 	workers [MaxSettlers]chan struct{} // closed to end one; nil where there is none
 }
@@ -73,39 +64,17 @@ func New(cfg Config, ports Ports) (*Settler, error) {
 	if cfg.MaxBatch <= 0 || cfg.MaxBatch > MaxBatch {
 		cfg.MaxBatch = MaxBatch
 	}
-	s := &Settler{cfg: cfg, ports: ports, in: newIntake(ports.Consumer, cfg.Log), want: bounded(cmp.Or(cfg.Settlers, 2))}
+	s := &Settler{cfg: cfg, ports: ports, want: bounded(cmp.Or(cfg.Settlers, 2))}
 	s.kinds.kinds = ports.Kinds
+	s.init(newIntake(ports.Consumer, cfg.Log))
 	s.in.prepare = s.prepare
-	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s, nil
 }
 
 func bounded(settlers int) int { return min(max(settlers, 1), MaxSettlers) }
 
 // Start begins the work. A second call does nothing, nor does one after Stop.
-func (s *Settler) Start() {
-	s.start.Do(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.ctx.Err() != nil {
-			return
-		}
-		s.started = true
-		s.work.Go(func() { s.in.run(s.ctx) })
-		s.adjust()
-	})
-}
-
-// Stop ends the work: transactions under way are finished, what was not begun comes again to others. It is idempotent
-// and returns when all is over.
-func (s *Settler) Stop() {
-	s.stop.Do(func() {
-		s.mu.Lock()
-		s.cancel()
-		s.mu.Unlock()
-	})
-	s.work.Wait()
-}
+func (s *Settler) Start() { s.begin(s.adjust) }
 
 // SetSettlers changes how many transactions are under way at once.
 func (s *Settler) SetSettlers(n int) {
@@ -114,20 +83,6 @@ func (s *Settler) SetSettlers(n int) {
 	s.want = bounded(n)
 	if s.started {
 		s.adjust()
-	}
-}
-
-// Pause stops receiving, or goes on with it. What is in hand is finished all the same.
-func (s *Settler) Pause(on bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.idle == on {
-		return
-	}
-	if s.idle = on; on {
-		s.in.hold()
-	} else {
-		s.in.release()
 	}
 }
 
@@ -157,10 +112,7 @@ func (s *Settler) Typical() time.Duration {
 }
 
 // Paused says whether the ledger is being waited for.
-func (s *Settler) Paused() bool { return s.paused.Load() > 0 }
-
-// InHand says how many deliveries are being worked on.
-func (s *Settler) InHand() int { return s.in.hand() }
+func (s *Settler) Paused() bool { return s.waiting.Load() > 0 }
 
 // Drive settles claims that did not come from the queue, such as dead letters that a person replays. It returns once
 // they are in hand; their tries are counted like all others. ErrUnavailable: the settler does not run, or ctx was
@@ -184,12 +136,6 @@ func (s *Settler) Drive(ctx context.Context, claims []sluice.Claim) error {
 		claims = claims[n:]
 	}
 	return nil
-}
-
-func (s *Settler) running() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.started && s.ctx.Err() == nil
 }
 
 func (s *Settler) settleUntil(end <-chan struct{}) {
@@ -289,7 +235,7 @@ func (s *Settler) patiently(call func(context.Context) error) error {
 	var trouble backoff
 	defer func() {
 		if !trouble.first() {
-			s.paused.Add(-1)
+			s.waiting.Add(-1)
 			s.in.release()
 		}
 	}()
@@ -302,7 +248,7 @@ func (s *Settler) patiently(call func(context.Context) error) error {
 			return err
 		}
 		if trouble.first() {
-			if s.paused.Add(1) == 1 {
+			if s.waiting.Add(1) == 1 {
 				s.since.Store(s.cfg.Now().UnixNano())
 			}
 			s.in.hold()

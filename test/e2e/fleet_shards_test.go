@@ -38,20 +38,7 @@ func TestShardsOfAFleet(t *testing.T) {
 	if r.Code != 0 || !strings.Contains(r.Out, `"shards":2`) && !strings.Contains(r.Out, `"shards": 2`) {
 		t.Errorf("the command line: code %d: %s%s", r.Code, r.Out, r.Err)
 	}
-	codes := sell(t, nodes, "spring", 900)
-	if codes["SOLD_OUT"] == 0 || codes["BUSY"] != 0 {
-		t.Errorf("the crowd heard %v", codes)
-	}
-	if !nodes[0].Eventually(20*time.Second, func() bool { return rows(maria, "live_units") == stock }) {
-		t.Errorf("%d units of %d in the ledger", rows(maria, "live_units"), stock)
-	}
-	twice := maria.Do("SELECT user_id FROM orders WHERE live_units > 0 GROUP BY user_id HAVING COUNT(*) > 1")
-	if twice != "" {
-		t.Errorf("users with two: %s", twice)
-	}
-	if n := nodes[2]; !n.Eventually(10*time.Second, func() bool { return verified(t, n, "spring") }) {
-		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
-	}
+	sellExactly(t, nodes, maria, stock, 900)
 	causes := maria.Do("SELECT CONCAT(epoch, ' ', cause) FROM epochs ORDER BY epoch")
 	for i := range 3 {
 		if want := strconv.Itoa(i+2) + " planned"; !strings.Contains(causes, want) {
