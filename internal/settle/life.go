@@ -50,8 +50,8 @@ func (l *life) Stop() {
 	l.work.Wait()
 }
 
-// Pause stops receiving, or goes on with it. What is in hand is finished all the same, but for a relay's: it is given up
-// to the settlers that read the outbox instead while the broker is bypassed, and comes to them after the time of an
+// Pause stops receiving, or goes on with it. What is in hand is finished all the same, but for a relay's: it is given
+// up to the settlers that read the outbox instead while the broker is bypassed, and comes to them after the time of an
 // abandoned entry at the latest.
 func (l *life) Pause(on bool) {
 	l.mu.Lock()
