@@ -69,7 +69,7 @@ func (s *Settler) write(claims []sluice.Claim) (out []sluice.Outcome, err error)
 	return out, err
 }
 
-// finish is what follows the commit, in this order: the gate, the queue, those who wait.
+// finish is what follows the commit, in this order: those who wait, the gate, the queue.
 func (s *Settler) finish(items []item, claims []sluice.Claim, of []int, out []sluice.Outcome, began time.Time) {
 	b := Batch{Claims: len(claims)}
 	settled := make([]sluice.Claim, 0, len(claims))
@@ -128,7 +128,7 @@ func fault(r sluice.Reason) string {
 	return ""
 }
 
-// tell ends what was settled, at the gate, on the queue and among those who wait. The commit stands whatever fails
+// tell ends what was settled, among those who wait, at the gate and on the queue. The commit stands whatever fails
 // here: a gate that is not told is told by the sweep, a message that is not acknowledged comes again, and whoever is
 // not woken looks by himself.
 func (s *Settler) tell(settled []sluice.Claim, news []sluice.Announcement, done []sluice.Delivery) {
@@ -140,17 +140,16 @@ func (s *Settler) tell(settled []sluice.Claim, news []sluice.Announcement, done 
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), callTimeout)
 	defer cancel()
+	if s.ports.Announcer != nil {
+		if err := s.ports.Announcer.Announce(ctx, news); err != nil {
+			s.cfg.Log.Debug("outcomes were not announced", "claims", len(news), "err", err)
+		}
+	}
 	if err := s.ports.Gate.Settled(ctx, settled); err != nil {
 		s.cfg.Log.Warn("the gate was not told of settled claims; the sweep tells it", "claims", len(settled), "err", err)
 	}
 	s.ack(done)
 	s.in.finished(len(done))
-	if s.ports.Announcer == nil {
-		return
-	}
-	if err := s.ports.Announcer.Announce(ctx, news); err != nil {
-		s.cfg.Log.Debug("outcomes were not announced", "claims", len(news), "err", err)
-	}
 }
 
 // fail counts a try of claims that failed by themselves. Those with no tries left are dead letters now and
