@@ -69,23 +69,6 @@ type Eligibility struct {
 	Audience bool
 }
 
-// PassMode says when a claim needs a pass.
-type PassMode string
-
-// The pass modes.
-const (
-	PassOff      PassMode = "off"
-	PassAdaptive PassMode = "adaptive"
-	PassAlways   PassMode = "always"
-)
-
-// Protection holds the settings of the funnel for one campaign. Zero values mean the default.
-type Protection struct {
-	Pass        PassMode
-	PerUserRate float64 // claims a second per user and per device; default 3
-	MaxRate     float64 // claims a second to admission; 0 means no bound of its own
-}
-
 // Campaign is one item on sale or one coupon being given out.
 type Campaign struct {
 	ID           string

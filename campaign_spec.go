@@ -53,6 +53,9 @@ type CampaignPatch struct {
 	Pass         *PassMode
 	PerUserRate  *float64
 	MaxRate      *float64
+	Challenge    *ChallengeType // empty: none, to buyers who look normal
+	Signature    *bool
+	SpreadSec    *int64
 	Eligibility  *Eligibility
 	LoadTest     *bool
 	Shards       *int64 // builds the gates anew

@@ -157,6 +157,7 @@ const (
 	SwitchSettlers     = "settlers"
 	SwitchPaused       = "paused"
 	SwitchDegraded     = "degraded"
+	SwitchChallengeAll = "challenge_all"
 )
 
 // Switches is the catalogue, in the order in which it is listed.
@@ -177,6 +178,8 @@ func Switches() []SwitchSpec {
 			"settling transactions that each server has under way at once; 0 means its own setting"},
 		{SwitchDegraded, SwitchOnOff, true, false, 0, 1, "claims are admitted in SQL and not in Redis, at a bounded rate; " +
 			"refused where stock is not taken in Redis"},
+		{SwitchChallengeAll, SwitchOnOff, true, true, 0, 1,
+			"every claim needs a pass for which a challenge was solved, whatever the campaign says"},
 	}
 }
 

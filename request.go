@@ -12,6 +12,7 @@ type ClaimRequest struct {
 	RequestID string     // empty where none was sent
 	Quantity  int        // 0 where none was sent: one
 	Pass      string
+	Signature RequestSignature
 	At        Millis // when it arrived, by the gate's clock
 }
 

@@ -63,8 +63,10 @@ type walk struct {
 	mono     time.Duration // the other clock, at the same moment
 	entry    *entry        // nil where the campaign is not known
 	switches *switches
-	token    *verified // from the identity check on
-	device   string    // from the identity check on: the token's, else the header's
+	token    *verified      // from the identity check on
+	device   string         // from the identity check on: the token's, else the header's
+	who      sluice.Subject // from the user check on, where there are risk rules
+	verdict  sluice.Verdict // of the risk rules, from the user check on
 	id       sluice.ClaimID
 	hasID    bool
 	decision sluice.Decision

@@ -53,6 +53,12 @@ type Config struct {
 	MaxRate float64
 	// LimiterKeys bounds the users and devices that are remembered at once; rounded up to a power of two.
 	LimiterKeys int
+	// Passes reads passes; nil: none is ever asked for.
+	Passes Passes
+	// Nonces remembers the nonces of signed claims; required with Passes.
+	Nonces Nonces
+	// Suspicion is what risk rules say; nil: nothing.
+	Suspicion Suspicion
 	// DecisionLog takes one JSON line a decision while the switch decision_log is on; nil means none.
 	DecisionLog io.Writer
 	// DecisionLogQueue bounds the lines that wait to be written; more are dropped and counted.
@@ -139,6 +145,9 @@ func (g *Gate) finish(w *walk, by int, began time.Duration) {
 	}
 	answered := w.now.Add(spent)
 	g.tally.count(w.entry, d, answered, took)
+	if g.cfg.Suspicion != nil && w.token != nil && w.entry != nil {
+		g.cfg.Suspicion.Saw(w.subject(), d.Reason)
+	}
 	if g.log != nil && g.switches.Load().decisionLog {
 		g.log.write(w, funnel[by].name, answered, took)
 	}

@@ -43,6 +43,16 @@ func paceOf(rate float64) pace {
 	return pace{uint64(interval), uint64((math.Max(1, rate) - 1) * interval)}
 }
 
+// slower gives the pace divided by a factor; what may come at once shrinks with it. A factor up to 1 changes nothing.
+func (p pace) slower(factor float64) pace {
+	if !(factor > 1) {
+		return p
+	}
+	interval := uint64(math.Min(float64(p.interval)*factor, maxTicks))
+	burst := math.Max(1, (float64(p.tolerance)/float64(p.interval)+1)/factor)
+	return pace{interval, uint64((burst - 1) * float64(interval))}
+}
+
 // newLimiter makes a limiter for at least keys keys.
 func newLimiter(keys int) *limiter {
 	sets := max(1, (keys+7)/8)

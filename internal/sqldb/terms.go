@@ -44,9 +44,13 @@ type couponTerms struct {
 }
 
 type protectionTerms struct {
-	Pass        sluice.PassMode `json:"pass,omitempty"`
-	PerUserRate float64         `json:"per_user_rate,omitempty"`
-	MaxRate     float64         `json:"max_rate,omitempty"`
+	Pass        sluice.PassMode      `json:"pass,omitempty"`
+	PerUserRate float64              `json:"per_user_rate,omitempty"`
+	MaxRate     float64              `json:"max_rate,omitempty"`
+	Challenge   sluice.ChallengeType `json:"challenge,omitempty"`
+	Signature   bool                 `json:"signature,omitempty"`
+	SpreadSec   int                  `json:"spread_s,omitempty"`
+	SpreadSeed  string               `json:"spread_seed,omitempty"`
 }
 
 type eligibilityTerms struct {

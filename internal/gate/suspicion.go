@@ -1,0 +1,42 @@
+package gate
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-sale/sluice"
+)
+
+// Passes reads passes. No method does I/O, blocks or allocates.
+type Passes interface {
+	// Check says whether a pass was given to user with device for campaign, and holds now.
+	Check(now sluice.Millis, campaign, user, device, pass string) (sluice.Pass, bool)
+	// Signed says whether s was made with the signing key that came with pass, over this request. It looks at neither
+	// the timestamp nor at whether the nonce was used before.
+	Signed(pass string, s *sluice.RequestSignature) bool
+}
+
+// Nonces remembers what was used once, on all nodes together. It may do I/O, gathers what comes at once into one
+// call, and returns in bounded time. An error means that it is not known; nothing is tried again.
+type Nonces interface {
+	First(ctx context.Context, key string, ttl time.Duration) (bool, error)
+}
+
+// Suspicion is what risk rules say of who claims. Neither method does I/O, blocks or allocates; neither keeps the
+// subject, whose strings point into a connection's buffers.
+type Suspicion interface {
+	// Look is asked once a claim, at the check of the user: what it says holds for the whole walk.
+	Look(s *sluice.Subject) sluice.Verdict
+	// Saw is told every decision on a claim of an identified buyer, replays included.
+	Saw(s *sluice.Subject, reason sluice.Reason)
+}
+
+// subject is w's buyer for the risk rules; it points into w.
+func (w *walk) subject() *sluice.Subject {
+	s := &w.who
+	if s.User == "" {
+		*s = sluice.Subject{Campaign: w.entry.campaign.ID, User: w.token.identity.User, Device: w.device, Addr: w.req.Addr,
+			Claims: w.token.identity.Claims, Now: w.now}
+	}
+	return s
+}
