@@ -65,7 +65,7 @@ func someClaims(n int) []sluice.Claim {
 	return all
 }
 
-// TestOrderOfSteps: commit, gate, queue, those who wait; and what fails after the commit stops nothing.
+// TestOrderOfSteps: commit, those who wait, gate, queue; and what fails after the commit stops nothing.
 func TestOrderOfSteps(t *testing.T) {
 	for _, failing := range []string{"", "gate", "announce", "ack"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -78,7 +78,7 @@ func TestOrderOfSteps(t *testing.T) {
 			w := settler(t, settle.Config{OnSettled: func(all []sluice.Announcement) { told += len(all) }},
 				settle.Ports{Consumer: s, Ledger: s, Gate: s, Announcer: s})
 			synctest.Wait()
-			if got, want := fmt.Sprint(s.done()), "[commit 5 gate 5 ack 5 announce 5]"; got != want {
+			if got, want := fmt.Sprint(s.done()), "[commit 5 announce 5 gate 5 ack 5]"; got != want {
 				t.Errorf("with %q failing: %s, want %s", failing, got, want)
 			}
 			if left := q.state().Claims; (failing == "ack") != (left == 5) || told != 5 {
