@@ -1,5 +1,7 @@
 package sluice
 
+import "strings"
+
 // Kind is what a campaign gives out.
 type Kind string
 
@@ -128,6 +130,40 @@ func (c *Campaign) Schedule(now Millis) Reason {
 		return ReasonNotStarted
 	}
 	return ReasonNone
+}
+
+// Refuses says whether admission refuses a claim whatever its stock, by the window, the control and the quantity, and
+// with what. A grant may be issued before the start and while people pause the campaign.
+func (c *Campaign) Refuses(claim *Claim, now Millis) (Decision, bool) {
+	if claim.Quantity < 1 || claim.Quantity > c.PerUserLimit {
+		return Refuse(ReasonLimitReached), true // the API refuses such a body; a grant may ask for it
+	}
+	r := c.Schedule(now)
+	if claim.Source == SourceGrant && r != ReasonEnded && c.Control != ControlFrozen {
+		r = ReasonNone
+	}
+	if r == ReasonNone {
+		return Decision{}, false
+	}
+	d := Refuse(r)
+	if r == ReasonNotStarted {
+		d.StartsInMS = int64(c.StartsAt - now)
+	}
+	return d, true
+}
+
+// Keep gives a copy of a claim on the campaign that does not point into the caller's buffers, with the codes of its
+// coupons.
+func (c *Campaign) Keep(claim *Claim) Claim {
+	k := *claim
+	k.Campaign, k.User, k.RequestID = c.ID, strings.Clone(claim.User), strings.Clone(claim.RequestID)
+	if c.Kind == KindCoupon {
+		k.CouponCodes = make([]string, k.Quantity)
+		for i := range k.CouponCodes {
+			k.CouponCodes[i] = NewCouponCode()
+		}
+	}
+	return k
 }
 
 // ControlCommand is what an operator or the server asks of a campaign's control.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -77,7 +76,7 @@ func (a *Admission) join(c *campaign, claim *sluice.Claim) (f *flight, own bool,
 	if f = c.flights[claim.ID]; f != nil {
 		return f, false, refused
 	}
-	if d, out := c.outside(claim, sluice.MillisOf(a.cfg.Now())); out {
+	if d, out := c.set.Refuses(claim, sluice.MillisOf(a.cfg.Now())); out {
 		return nil, false, d
 	}
 	if claim.Source != sluice.SourceGrant && c.marked(a.mono()) && !c.holders.has(claim.ID.User()) {
@@ -88,7 +87,8 @@ func (a *Admission) join(c *campaign, claim *sluice.Claim) (f *flight, own bool,
 	if a.closing || a.waiting.Load() >= int64(a.cfg.MaxWaiting) {
 		return nil, false, busy(retryFullMS)
 	}
-	f = &flight{claim: c.keep(claim), born: a.mono(), done: make(chan struct{})}
+	f = &flight{claim: c.set.Keep(claim), born: a.mono(), done: make(chan struct{})}
+	f.claim.Epoch = 0 // no permit has admitted it
 	c.flights[f.claim.ID] = f
 	c.queue = append(c.queue, f)
 	a.waiting.Add(1)
@@ -98,40 +98,6 @@ func (a *Admission) join(c *campaign, claim *sluice.Claim) (f *flight, own bool,
 		go a.run(c)
 	}
 	return f, true, refused
-}
-
-// outside checks a claim against window and control once more, by this node's clock. Callers hold the lock.
-func (c *campaign) outside(claim *sluice.Claim, now sluice.Millis) (sluice.Decision, bool) {
-	if claim.Quantity < 1 || claim.Quantity > c.set.PerUserLimit {
-		return sluice.Refuse(sluice.ReasonLimitReached), true
-	}
-	r := c.set.Schedule(now)
-	if claim.Source == sluice.SourceGrant && r != sluice.ReasonEnded && c.set.Control != sluice.ControlFrozen {
-		r = sluice.ReasonNone
-	}
-	if r == sluice.ReasonNone {
-		return sluice.Decision{}, false
-	}
-	d := sluice.Refuse(r)
-	if r == sluice.ReasonNotStarted {
-		d.StartsInMS = int64(c.set.StartsAt - now)
-	}
-	return d, true
-}
-
-// keep gives a copy of the claim that does not point into the caller's buffers, with the codes of its coupons. No
-// permit has admitted it, so that it has no epoch. Callers hold the lock.
-func (c *campaign) keep(claim *sluice.Claim) sluice.Claim {
-	k := *claim
-	k.Campaign, k.Epoch = c.id, 0
-	k.User, k.RequestID = strings.Clone(claim.User), strings.Clone(claim.RequestID)
-	if c.set.Kind == sluice.KindCoupon {
-		k.CouponCodes = make([]string, k.Quantity)
-		for i := range k.CouponCodes {
-			k.CouponCodes[i] = sluice.NewCouponCode()
-		}
-	}
-	return k
 }
 
 // await waits for an answer; false where it takes longer than MaxWait.

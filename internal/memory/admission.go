@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -209,7 +208,7 @@ func (a *Admission) decide(c *campaign, claim *sluice.Claim) (sluice.Decision, p
 		}
 		return c.recorded(r, claim.Quantity), pendingOn{}
 	}
-	if d, refused := c.outside(claim, sluice.MillisOf(a.cfg.Now())); refused {
+	if d, refused := c.set.Refuses(claim, sluice.MillisOf(a.cfg.Now())); refused {
 		return d, pendingOn{}
 	}
 	q := int64(claim.Quantity)
@@ -227,7 +226,7 @@ func (a *Admission) decide(c *campaign, claim *sluice.Claim) (sluice.Decision, p
 	if a.commit.waiting.Load() >= int64(a.cfg.MaxWaiting) {
 		return busy(retryFullMS), pendingOn{}
 	}
-	t, slot, ok := a.commit.add(c, c.keep(claim))
+	t, slot, ok := a.commit.add(c, c.set.Keep(claim))
 	if !ok {
 		return busy(retryReloadMS), pendingOn{} // stopping
 	}
@@ -239,40 +238,6 @@ func (a *Admission) decide(c *campaign, claim *sluice.Claim) (sluice.Decision, p
 	c.queued += q
 	c.mark(claim.At)
 	return sluice.Decision{}, pendingOn{batch: t, slot: slot, own: true}
-}
-
-// outside checks a claim against window and control once more, by admission's own clock.
-func (c *campaign) outside(claim *sluice.Claim, now sluice.Millis) (sluice.Decision, bool) {
-	if claim.Quantity < 1 || claim.Quantity > c.set.PerUserLimit {
-		return sluice.Decision{Reason: sluice.ReasonLimitReached}, true // the API refuses such a body; a grant may ask for it
-	}
-	r := c.set.Schedule(now)
-	if claim.Source == sluice.SourceGrant && r != sluice.ReasonEnded && c.set.Control != sluice.ControlFrozen {
-		r = sluice.ReasonNone
-	}
-	if r == sluice.ReasonNone {
-		return sluice.Decision{}, false
-	}
-	d := sluice.Refuse(r)
-	if r == sluice.ReasonNotStarted {
-		d.StartsInMS = int64(c.set.StartsAt - now)
-	}
-	return d, true
-}
-
-// keep gives a copy of the claim that does not point into the caller's buffers, with the codes of its coupons.
-func (c *campaign) keep(claim *sluice.Claim) sluice.Claim {
-	k := *claim
-	k.Campaign = c.id
-	k.User = strings.Clone(claim.User)
-	k.RequestID = strings.Clone(claim.RequestID)
-	if c.set.Kind == sluice.KindCoupon {
-		k.CouponCodes = make([]string, k.Quantity)
-		for i := range k.CouponCodes {
-			k.CouponCodes[i] = sluice.NewCouponCode()
-		}
-	}
-	return k
 }
 
 // recorded gives the recorded answer of a settled claim.

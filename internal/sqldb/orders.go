@@ -165,42 +165,31 @@ func (t *tx) effects(campaignNo int64, campaign string, id sluice.ClaimID, e slu
 // was never granted.
 func (db *DB) CloseOrder(
 	ctx context.Context, id sluice.ClaimID, why sluice.CloseReason, by sluice.Actor, now sluice.Millis,
-) (o sluice.Order, err error) {
-	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
-		was, err := t.order(id, now)
-		if err != nil {
-			return err
-		}
-		is, e, err := was.Close(why, was.limitBack, now)
-		if err != nil {
-			return err
-		}
-		o = is
-		if is == was.Order {
-			return nil
-		}
-		if err := t.stepOrder(was, is, e); err != nil {
-			return err
-		}
-		if err := t.event(now, "order.closed", was.campaignNo, id.OrderID(), orderEvent(is)); err != nil {
-			return err
-		}
-		return t.auditOrder(now, by, "order.cancel", was.Order, is)
-	})
-	return o, err
+) (sluice.Order, error) {
+	step := func(was orderRow) (sluice.Order, sluice.Effects, error) { return was.Close(why, was.limitBack, now) }
+	return db.order(ctx, id, "order.closed", "order.cancel", by, now, step)
 }
 
 // RefundOrder marks that the shop gave money back, as the choice says, and puts it down in the audit log.
 // Repeating it changes nothing. ErrNotFound: no such order. ErrConflict: there is no money on it.
 func (db *DB) RefundOrder(
 	ctx context.Context, id sluice.ClaimID, c sluice.RefundChoice, by sluice.Actor, now sluice.Millis,
+) (sluice.Order, error) {
+	step := func(was orderRow) (sluice.Order, sluice.Effects, error) { return c.Apply(was.Order, now) }
+	return db.order(ctx, id, "order.refunded", "order.refund", by, now, step)
+}
+
+// order takes a step of an order, with its event and its row in the audit log, unless it changes nothing.
+func (db *DB) order(
+	ctx context.Context, id sluice.ClaimID, event, action string, by sluice.Actor, now sluice.Millis,
+	step func(orderRow) (sluice.Order, sluice.Effects, error),
 ) (o sluice.Order, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
 		was, err := t.order(id, now)
 		if err != nil {
 			return err
 		}
-		is, e, err := c.Apply(was.Order, now)
+		is, e, err := step(was)
 		if err != nil {
 			return err
 		}
@@ -211,10 +200,10 @@ func (db *DB) RefundOrder(
 		if err := t.stepOrder(was, is, e); err != nil {
 			return err
 		}
-		if err := t.event(now, "order.refunded", was.campaignNo, id.OrderID(), orderEvent(is)); err != nil {
+		if err := t.event(now, event, was.campaignNo, id.OrderID(), orderEvent(is)); err != nil {
 			return err
 		}
-		return t.auditOrder(now, by, "order.refund", was.Order, is)
+		return t.auditOrder(now, by, action, was.Order, is)
 	})
 	return o, err
 }
