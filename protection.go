@@ -115,6 +115,15 @@ type Pass struct {
 	Solved bool   // a challenge was solved for it
 }
 
+// PassKey is a key that passes are signed with. The newest one that is active signs; older ones are believed until
+// they are forgotten.
+type PassKey struct {
+	Seq       int64 // 1 is the first
+	Secret    [32]byte
+	CreatedAt Millis
+	ActiveAt  Millis // by then every node has it
+}
+
 // RequestSignature is what a claim's signature is made of and over, nothing of it checked yet. The slices point into
 // the connection's buffers.
 type RequestSignature struct {

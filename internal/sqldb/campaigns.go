@@ -258,9 +258,12 @@ func campaignEvent(c *sluice.Campaign) any {
 	}{c.ID, c.Kind, c.Title, c.Control, c.ControlNote, c.Stock.Total, c.Revision, c.StartsAt, c.EndsAt}
 }
 
-// auditView is what the audit log keeps of a campaign.
-func auditView(c *sluice.Campaign) any {
-	text, _ := marshalTerms(c) // it was encoded when it was written
+// auditView is what the audit log keeps of a campaign: everything but the seed of its slots, which nobody may read
+// before the opening.
+func auditView(is *sluice.Campaign) any {
+	c := *is
+	c.Protection.SpreadSeed = ""
+	text, _ := marshalTerms(&c) // it was encoded when it was written
 	return struct {
 		Title        string          `json:"title"`
 		ImageURL     string          `json:"image_url,omitempty"`
