@@ -11,8 +11,8 @@ import (
 // The layers. A mechanism decides; an adapter reaches something outside the process; a suite tests others.
 var (
 	mechanisms = []string{
-		"internal/admin", "internal/api", "internal/coupon", "internal/fleet", "internal/gate", "internal/order", "internal/pass",
-		"internal/settle", "internal/upkeep",
+		"internal/admin", "internal/api", "internal/coupon", "internal/fleet", "internal/gate", "internal/order",
+		"internal/pass", "internal/settle", "internal/upkeep",
 	}
 	adapters = []string{
 		"internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq", "internal/sqldb",

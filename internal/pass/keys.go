@@ -208,6 +208,28 @@ func (k *Keys) next(revoke bool) (next sluice.PassKey, keepFrom int64, err error
 	return next, keepFrom, nil
 }
 
+// Derived gives, of every key, a secret for another use, named by label: the one that signs now first. It is made
+// anew with each call.
+func (k *Keys) Derived(label string) [][]byte {
+	first := k.signing(sluice.MillisOf(k.cfg.Now()))
+	if first == nil {
+		return nil
+	}
+	all := [][]byte{first.derive(label)}
+	for _, x := range *k.ring.Load() {
+		if x != first {
+			all = append(all, x.derive(label))
+		}
+	}
+	return all
+}
+
+func (x *key) derive(label string) []byte {
+	h := hmac.New(sha256.New, x.Secret[:])
+	_, _ = h.Write([]byte(domainDerive + label))
+	return h.Sum(nil)
+}
+
 // signing gives the newest key that is active, else the oldest; nil while there is none.
 func (k *Keys) signing(now sluice.Millis) *key {
 	ring := *k.ring.Load()

@@ -29,8 +29,9 @@ const (
 
 // What is hashed begins with what it is for, so that no hash can be taken for another one.
 const (
-	domainPass = "sluice pass\x00"
-	domainSign = "sluice signing key\x00"
+	domainPass   = "sluice pass\x00"
+	domainSign   = "sluice signing key\x00"
+	domainDerive = "sluice derived\x00"
 )
 
 var encoding = base64.RawURLEncoding.Strict()
