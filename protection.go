@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"time"
 )
@@ -184,13 +185,22 @@ type ChallengeAnswer struct {
 	Solution json.RawMessage
 }
 
-// Once is state that nodes share for a short time: it remembers what was there once, and keeps small values. Every
-// key has a time to live.
+// MaxOnceTTL is the longest time for which a Once remembers.
+const MaxOnceTTL = time.Hour
+
+// Once is state that nodes share for a short time: it remembers what was there once. Every key has a time to live, and
+// is remembered for at least that long: a store that is full refuses new keys, it forgets none before its time.
 type Once interface {
-	// First says whether the key comes for the first time within ttl, on any node. An error means that it is not known.
+	// First says whether the key (1 byte or more) comes for the first time within ttl, on any node; of many who ask at
+	// once, one hears true. Up to MaxOnceTTL, else ErrInvalid. Any other error means that it is not known: whoever
+	// asks refuses then, and does not ask again, since the key may have been remembered.
 	First(ctx context.Context, key string, ttl time.Duration) (bool, error)
-	// Put keeps a small value for ttl, in place of one that is there.
-	Put(ctx context.Context, key string, value []byte, ttl time.Duration) error
-	// Take gives a value and forgets it, so that of many takers one gets it; false where there is none.
-	Take(ctx context.Context, key string) ([]byte, bool, error)
+}
+
+// CheckOnceTTL gives ErrInvalid for a time to live that no Once takes.
+func CheckOnceTTL(ttl time.Duration) error {
+	if ttl < time.Millisecond || ttl > MaxOnceTTL {
+		return fmt.Errorf("%w: a time to live of %v is not within 1ms and %v", ErrInvalid, ttl, MaxOnceTTL)
+	}
+	return nil
 }

@@ -85,3 +85,29 @@ func (p *promised) Overdue(at time.Duration) []sluice.ClaimID { return p.overdue
 
 // PromisedCount says how many claims have no outcome yet.
 func (a *Admission) PromisedCount() int { return a.promised.size() }
+
+// TTLs gives the time to live of every key that matches, on all masters.
+func (c *Client) TTLs(ctx context.Context, match string) (map[string]time.Duration, error) {
+	all := map[string]time.Duration{}
+	for _, node := range c.rdb.Nodes() {
+		info, err := node.Do(ctx, node.B().Info().Section("replication").Build()).ToString()
+		if err != nil {
+			return nil, err
+		}
+		if infoField(info, "role") != "master" {
+			continue
+		}
+		keys, err := node.Do(ctx, node.B().Keys().Pattern(match).Build()).AsStrSlice()
+		if err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			ms, err := node.Do(ctx, node.B().Pttl().Key(key).Build()).AsInt64()
+			if err != nil {
+				return nil, err
+			}
+			all[key] = time.Duration(ms) * time.Millisecond
+		}
+	}
+	return all, nil
+}
