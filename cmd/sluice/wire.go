@@ -34,6 +34,7 @@ type parts struct {
 	board     *board
 
 	keys      *admin.Keys
+	sessions  *admin.Sessions
 	campaigns *admin.Campaigns
 	stock     *admin.Stock
 	grants    *admin.Grants
@@ -92,6 +93,7 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 		bootstrap = append(bootstrap, k.Reveal())
 	}
 	p.keys = admin.NewKeys(admin.KeysConfig{Ledger: p.ledger, Bootstrap: bootstrap})
+	p.sessions = admin.NewSessions(admin.SessionsConfig{Ledger: p.ledger, Keys: p.keys})
 	p.reconcile = admin.NewReconcile(p.reconciling(s))
 	var gates admin.Gates
 	if p.remote != nil {

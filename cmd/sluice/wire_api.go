@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/admin"
 	"github.com/sluice-sale/sluice/internal/api"
+	"github.com/sluice-sale/sluice/internal/console"
 	"github.com/sluice-sale/sluice/internal/upkeep"
 )
 
@@ -23,10 +24,15 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 }
 
 func (p *parts) newAdmin(s *server) (*api.Admin, error) {
+	pages, err := console.New()
+	if err != nil {
+		return nil, err
+	}
 	return api.NewAdmin(api.AdminConfig{
 		Logger: s.log, Level: s.level, TLS: s.certs[1].config(), TrustedProxies: s.cfg.TrustedProxies,
 	}, api.AdminDeps{
-		Keys: p.keys, Noter: p.ledger, Metrics: s.metrics.Handler(), Ready: s.ready.list,
+		Keys: p.keys, Sessions: p.sessions, Console: pages,
+		Noter: p.ledger, Metrics: s.metrics.Handler(), Ready: s.ready.list,
 		Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p},
 		Blocklist: p.blocklist,

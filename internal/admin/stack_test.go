@@ -34,6 +34,7 @@ type stack struct {
 	gate      *gate.Gate
 	campaigns *admin.Campaigns
 	switches  *admin.Switches
+	sessions  *admin.Sessions
 	server    *httptest.Server
 }
 
@@ -97,6 +98,7 @@ func (s *stack) start() {
 
 	keys := admin.NewKeys(admin.KeysConfig{Ledger: s.db, Bootstrap: []string{bootstrapKey}, Now: s.clock.now})
 	must(keys.Load(ctx))
+	s.sessions = admin.NewSessions(admin.SessionsConfig{Ledger: s.db, Keys: keys, Now: s.clock.now})
 	s.switches = admin.NewSwitches(admin.SwitchesConfig{Ledger: s.db, Board: s.gate, Now: s.clock.now})
 	must(s.switches.Load(ctx))
 	blocklist := admin.NewBlocklist(admin.BlocklistConfig{Ledger: s.db, Gate: s.gate, Now: s.clock.now})
@@ -104,7 +106,7 @@ func (s *stack) start() {
 	s.campaigns = admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: s, Permits: s.admission,
 		Verifier: s.db, Noter: s.db, Releases: s.db, Now: s.clock.now})
 	face, err := api.NewAdmin(api.AdminConfig{Now: s.clock.now}, api.AdminDeps{
-		Keys: keys, KeyDesk: keys, Shelf: s.campaigns, Campaigns: s.campaigns,
+		Keys: keys, KeyDesk: keys, Sessions: s.sessions, Shelf: s.campaigns, Campaigns: s.campaigns,
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),
 		Grants:   admin.NewGrants(admin.GrantsConfig{Ledger: s.db, Admitter: s.admission, Noter: s.db, Now: s.clock.now}),
 		Switches: s.switches, Blocklist: blocklist, Audit: s.db, Events: s.db, Claims: s.db,

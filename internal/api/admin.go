@@ -29,6 +29,7 @@ type AdminConfig struct {
 // AdminDeps are what the operators' listener stands on. The routes of a noun whose port is nil are not registered.
 type AdminDeps struct {
 	Keys    Keys
+	Console http.Handler              // answers GET of what is no route of the API, see console.go; nil: nobody does
 	Noter   Noter                     // puts down what changes nothing in the ledger; nil: nobody does
 	Metrics http.Handler              // answers /metrics; nil: there is no such route
 	Ready   func() (waiting []string) // what /readyz waits for; empty when ready. May be nil: always ready
@@ -42,6 +43,7 @@ type AdminDeps struct {
 	Nodes     NodeList
 	Blocklist BlocklistDesk
 	KeyDesk   KeyDesk
+	Sessions  SessionDesk
 	Audit     AuditLog
 	Events    EventFeed
 	Reports   ReportDesk
@@ -64,6 +66,7 @@ type Admin struct {
 	server  *http.Server
 	proxies proxies
 	fails   *failures
+	guesses *failures // of sessions: what an expired one asks must not keep its operator from signing in
 	ids     *idMaker
 }
 
@@ -80,7 +83,7 @@ func NewAdmin(cfg AdminConfig, deps AdminDeps) (*Admin, error) {
 	}
 	a := &Admin{
 		cfg: cfg, deps: deps, mux: http.NewServeMux(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now),
-		ids: newIDMaker(),
+		guesses: newFailures(cfg.Now), ids: newIDMaker(),
 	}
 	a.api = a.newAPI()
 	a.registerSystem(a.api)
@@ -109,6 +112,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerNodes(api)
 	a.registerBlocklist(api)
 	a.registerKeys(api)
+	a.registerSessions(api)
 	a.registerAudit(api)
 	a.registerEvents(api)
 	a.registerReports(api)
@@ -127,6 +131,8 @@ func (a *Admin) newAPI() huma.API {
 	config.Components.Schemas = huma.NewMapRegistry("#/components/schemas/", schemaName)
 	config.Components.SecuritySchemes = map[string]*huma.SecurityScheme{
 		"apiKey": {Type: "http", Scheme: "bearer", Description: "An API key: Authorization: Bearer <key>"},
+		"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "A browser's session: " +
+			"POST /v1/admin/sessions. What changes something also needs header " + csrfHeader},
 	}
 	config.Transformers = []huma.Transformer{a.completeProblem}
 	config.RejectUnknownQueryParameters = true
@@ -174,6 +180,7 @@ func (a *Admin) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, &requestInfo{
 		id: id, addr: a.proxies.clientHTTP(r), lang: parseLang([]byte(r.Header.Get("Accept-Language"))),
+		agent: r.UserAgent(), secure: a.proxies.secure(r), foreign: foreign(r),
 	}))
 	rec := &recorder{ResponseWriter: w}
 	began, pattern := a.cfg.Now(), ""
@@ -198,6 +205,10 @@ func (a *Admin) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	var handler http.Handler
 	handler, pattern = a.mux.Handler(r)
 	if pattern == "" {
+		if a.deps.Console != nil && forConsole(r) {
+			a.deps.Console.ServeHTTP(rec, r)
+			return
+		}
 		a.noRoute(rec, r, handler)
 		return
 	}

@@ -297,6 +297,27 @@ func TestPagesOfTheOperatorsListener(t *testing.T) {
 	}
 }
 
+// TestConsoleBesideTheAPI: what is no path of the API is the console's to answer, and nothing of the API is.
+func TestConsoleBesideTheAPI(t *testing.T) {
+	console := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "console "+r.URL.Path)
+	})
+	a := operators(t, api.AdminConfig{}, api.AdminDeps{Console: console, Sessions: struct{ api.SessionDesk }{}})
+	for _, tt := range []struct {
+		method, uri string
+		status      int
+	}{
+		{"GET", "/", 200}, {"HEAD", "/", 200}, {"GET", "/campaigns/spring/live", 200}, {"GET", "/v2", 200},
+		{"POST", "/", 404}, {"GET", "/v1/admin/nothing", 404}, {"GET", "/v1/time", 404}, {"GET", "/docs/x", 404},
+		{"GET", "/debug/x", 404}, {"GET", level, 401}, {"DELETE", level, 405},
+	} {
+		got := ask(a, tt.method, tt.uri, "")
+		if got.status != tt.status || (tt.status == 200) != strings.HasPrefix(got.body, "console") {
+			t.Errorf("%s %s: %d %s", tt.method, tt.uri, got.status, got.body)
+		}
+	}
+}
+
 // everyPort gives AdminDeps in which each port is there, and panics when it is used: for descriptions only.
 func everyPort(t *testing.T) api.AdminDeps {
 	t.Helper()
@@ -308,7 +329,7 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Events: struct{ api.EventFeed }{}, Reports: struct{ api.ReportDesk }{}, Claims: struct{ api.ClaimIndex }{},
 		Lookup: struct{ api.LookupDesk }{}, Orders: struct{ api.OrderDesk }{}, Payments: struct{ api.PaymentBook }{},
 		Coupons: struct{ api.CouponDesk }{}, Nodes: struct{ api.NodeList }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
-		Reconcile: struct{ api.ReconcileDesk }{},
+		Reconcile: struct{ api.ReconcileDesk }{}, Sessions: struct{ api.SessionDesk }{}, Console: http.NotFoundHandler(),
 	}
 }
 
@@ -340,6 +361,9 @@ func TestEveryOperatorsCallNeedsAKey(t *testing.T) {
 			uri := strings.NewReplacer("{", "", "}", "").Replace(path)
 			if got := askFrom(a, n, method, uri); got.status != 401 {
 				t.Errorf("%s %s without a key: %d", method, path, got.status)
+			}
+			if path == "/v1/admin/sessions" && method == "POST" {
+				continue // the key is in the body
 			}
 			if got := askFrom(a, n, method, uri, as("merchant")); got.status != 403 {
 				t.Errorf("%s %s for a merchant: %d", method, path, got.status)

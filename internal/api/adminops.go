@@ -26,6 +26,12 @@ type requestInfo struct {
 	addr netip.Addr
 	lang lang
 	key  sluice.APIKey // set once authenticated
+
+	agent   string         // what the caller calls itself
+	secure  bool           // the caller speaks TLS
+	foreign bool           // a page of another site asks
+	session sluice.Session // of the cookie, with secret; both empty where an API key came
+	secret  string
 }
 
 type requestKey struct{}
@@ -61,7 +67,7 @@ func op(method, path, summary string, role sluice.Role) huma.Operation {
 	return huma.Operation{
 		OperationID: operationID(method, path), Method: method, Path: path, Summary: summary,
 		Description:     "Needs an API key of role " + string(role) + " or above.",
-		Security:        []map[string][]string{{"apiKey": {}}},
+		Security:        []map[string][]string{{"apiKey": {}}, {"session": {}}},
 		Metadata:        map[string]any{roleOf: role},
 		MaxBodyBytes:    maxAdminBody,
 		BodyReadTimeout: adminReadTimeout,
@@ -106,21 +112,6 @@ func (a *Admin) authenticate(ctx huma.Context, next func(huma.Context)) {
 		return
 	}
 	next(ctx)
-}
-
-// permit checks the API key of r and notes whose it is.
-func (a *Admin) permit(r *http.Request, need sluice.Role) error {
-	info := infoOf(r.Context())
-	token := bearer([]byte(r.Header.Get("Authorization")))
-	key, err := authenticateKey(r.Context(), a.deps.Keys, a.fails, info.addr, token)
-	if err != nil {
-		return err
-	}
-	if !key.Role.Covers(need) {
-		return newProblem(http.StatusForbidden, codeForbidden, "this call needs an API key of role "+string(need))
-	}
-	info.key = key
-	return nil
 }
 
 // stream registers a call whose body or answer is read and written piece by piece: bulk uploads, exports,

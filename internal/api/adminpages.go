@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/pprof"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -87,4 +88,17 @@ func (a *Admin) registerProfiles(api huma.API) {
 		o.Hidden = true
 		a.stream(api, o, handle)
 	}
+}
+
+// forConsole says whether r asks for a page of the console: a GET of something that no version of the API can have.
+func forConsole(r *http.Request) bool {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return false
+	}
+	for _, ours := range []string{"/v1/", "/debug/", "/docs/"} {
+		if strings.HasPrefix(r.URL.Path, ours) {
+			return false
+		}
+	}
+	return true
 }

@@ -161,6 +161,11 @@ var codeText = map[string]text{
 	"UNSUPPORTED":         {"This ledger does not know that", "该账本不支持此操作"},
 	"UNKNOWN_BLOCK":       {"There is no such block", "封禁记录不存在"},
 	"UNKNOWN_KEY":         {"There is no such API key", "API 密钥不存在"},
+	"NO_SESSION":          {"The call came without a session", "该请求没有会话"},
+	"UNKNOWN_SESSION":     {"There is no such session", "会话不存在"},
+	"NOT_AN_OPERATOR":     {"This key is not an operator's", "该密钥不属于运营人员"},
+	"CSRF_TOKEN":          {"The page is out of date; load it again", "页面已过期，请刷新"},
+	"FOREIGN_SITE":        {"The call came from a page of another site", "请求来自其他站点的页面"},
 	"BOOTSTRAP_KEY":       {"The key of the settings cannot be revoked here", "配置中的密钥不能在此吊销"},
 	"NOT_REDEEMED_BY":     {"The coupon was not redeemed under this reference", "该券未以此编号核销"},
 }

@@ -15,7 +15,8 @@ var (
 		"internal/pass", "internal/settle", "internal/upkeep",
 	}
 	adapters = []string{
-		"internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq", "internal/sqldb",
+		"internal/console", "internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq",
+		"internal/sqldb",
 	}
 	suites = []string{"internal/conformance", "internal/fault", "internal/sim"}
 )

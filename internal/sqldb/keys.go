@@ -63,8 +63,8 @@ func (db *DB) CreateAPIKey(ctx context.Context, k sluice.APIKey, a sluice.Actor)
 	})
 }
 
-// RevokeAPIKey ends a key at now and gives it. Revoking a revoked key changes nothing. ErrNotFound: there is
-// none.
+// RevokeAPIKey ends a key and its sessions at now, and gives it. Revoking a revoked key changes nothing. ErrNotFound:
+// there is none.
 func (db *DB) RevokeAPIKey(
 	ctx context.Context, id string, a sluice.Actor, now sluice.Millis,
 ) (k sluice.APIKey, err error) {
@@ -81,6 +81,9 @@ func (db *DB) RevokeAPIKey(
 		before := shownKey(k)
 		k.RevokedAt = now
 		if _, err = t.exec(`UPDATE api_keys SET revoked_ms = ? WHERE id = ?`, now, id); err != nil {
+			return err
+		}
+		if _, err = t.exec(`DELETE FROM sessions WHERE key_id = ?`, id); err != nil {
 			return err
 		}
 		t.settings = true
