@@ -116,6 +116,19 @@ type Pass struct {
 	Solved bool   // a challenge was solved for it
 }
 
+// Standing is how the gate sees somebody who asks for a pass. The campaign is shared and must not be changed.
+type Standing struct {
+	Campaign  *Campaign
+	Seed      Seed
+	HasSeed   bool
+	Closed    bool    // a switch refuses claims
+	Blocked   bool    // by the blocklist or a risk rule
+	Reference string  // with Blocked: what the buyer can give to support
+	Challenge bool    // a challenge has to be solved: the source is far above normal, or a rule or switch says so
+	Times     float64 // how many times above normal the source is; above 5 is suspicious
+	WaitMS    int64   // above 0: it has asked too often, and may ask again after so long
+}
+
 // PassKey is a key that passes are signed with. The newest one that is active signs; older ones are believed until
 // they are forgotten.
 type PassKey struct {

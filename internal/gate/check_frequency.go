@@ -11,6 +11,9 @@ import (
 // Users and devices are hashed with seeds of their own, so that a device named like a user is not taken for them.
 func (g *Gate) checkFrequency(w *walk) bool {
 	e := w.entry
+	if e.adaptive {
+		w.times = g.measure(&e.levels.claims, e.salt, w.device, w.req.Addr, w.mono)
+	}
 	if e.pace.interval == 0 {
 		return false
 	}

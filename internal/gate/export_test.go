@@ -2,6 +2,7 @@ package gate
 
 import (
 	"hash/maphash"
+	"net/netip"
 	"time"
 )
 
@@ -40,3 +41,12 @@ func ParseClaims(raw []byte) (user, device string, other map[string][]string, ok
 	err := c.parse(raw)
 	return c.subject, c.device, c.other, err == nil && c.sound()
 }
+
+// Measure counts a claim of a campaign's source, as the funnel does.
+func (g *Gate) Measure(campaign, device string, addr netip.Addr) float64 {
+	e := (*g.registry.Load())[campaign]
+	return g.measure(&e.levels.claims, e.salt, device, addr, g.cfg.Mono())
+}
+
+// MeterSize gives the bytes of the meter's table.
+func (g *Gate) MeterSize() int { return g.meter.size() }

@@ -30,7 +30,8 @@ var funnel = [...]check{
 	{"marker", (*Gate).checkMarker, []sluice.Reason{sluice.ReasonSoldOut}},
 	{"frequency", (*Gate).checkFrequency, []sluice.Reason{sluice.ReasonTooFrequent}},
 	{"pass", (*Gate).checkPass, []sluice.Reason{
-		sluice.ReasonPassRequired, sluice.ReasonPassInvalid, sluice.ReasonSignatureInvalid,
+		sluice.ReasonNotStarted, sluice.ReasonPassRequired, sluice.ReasonPassInvalid, sluice.ReasonSignatureInvalid,
+		sluice.ReasonBusy,
 	}},
 	{"capacity", (*Gate).checkCapacity, []sluice.Reason{sluice.ReasonBusy}},
 	{"admission", (*Gate).checkAdmission, []sluice.Reason{
@@ -67,6 +68,7 @@ type walk struct {
 	device   string         // from the identity check on: the token's, else the header's
 	who      sluice.Subject // from the user check on, where there are risk rules
 	verdict  sluice.Verdict // of the risk rules, from the user check on
+	times    float64        // how far above normal its source is, where the campaign asks; from the schedule on
 	id       sluice.ClaimID
 	hasID    bool
 	decision sluice.Decision

@@ -79,6 +79,22 @@ var faults = []fault{
 	{"audience", sluice.ReasonNotEligible, "", func(s *stage) { s.campaign.Eligibility.Audience = true }},
 	{"sold out", sluice.ReasonSoldOut, "", func(s *stage) { s.admitter.soldOut.Store(true) }},
 	{"too frequent", sluice.ReasonTooFrequent, "", func(s *stage) { s.before = 3 }},
+	{"no pass", sluice.ReasonPassRequired, "pass", func(s *stage) { s.campaign.Protection.Pass = sluice.PassAlways }},
+	{"challenge all", sluice.ReasonPassRequired, "pass", func(s *stage) {
+		s.switches = append(s.switches, set(sluice.SwitchChallengeAll, "", 1))
+	}},
+	{"campaign challenges all", sluice.ReasonPassRequired, "pass", func(s *stage) {
+		s.switches = append(s.switches, set(sluice.SwitchChallengeAll, "spring", 1))
+	}},
+	{"another's pass", sluice.ReasonPassInvalid, "pass", func(s *stage) {
+		s.campaign.Protection.Pass = sluice.PassAlways
+		s.request.Pass = s.pass("bob", "telephone", false)
+	}},
+	{"no signature", sluice.ReasonSignatureInvalid, "pass", func(s *stage) {
+		s.campaign.Protection.Signature = true
+		s.request.Pass = s.pass("alice", "telephone", false)
+	}},
+	{"own slot", sluice.ReasonNotStarted, "pass", func(s *stage) { s.spread(alicesSlotIs50s) }},
 	{"campaign busy", sluice.ReasonBusy, "", func(s *stage) {
 		s.campaign.Protection.MaxRate = 1
 		s.config.MaxRate = max(s.config.MaxRate, 3)
@@ -108,7 +124,7 @@ func prepare(t *testing.T, these ...fault) (*gate.Gate, *sluice.ClaimRequest) {
 		f.edit(s)
 	}
 	s.config.Tokens, s.config.Now, s.config.Mono = base.tokens, base.clock.now, base.clock.since
-	s.config.LimiterKeys = 64
+	s.config.LimiterKeys, s.config.Passes, s.config.Nonces = 64, s.passes, &nonces{}
 	g := gate.New(s.config, base.admitter)
 	t.Cleanup(g.Close)
 	if s.before > 0 {
@@ -117,6 +133,7 @@ func prepare(t *testing.T, these ...fault) (*gate.Gate, *sluice.ClaimRequest) {
 		easy.Control, easy.Eligibility = sluice.ControlOpen, sluice.Eligibility{}
 		easy.StartsAt, easy.EndsAt = spring().StartsAt, spring().EndsAt
 		g.PutCampaign(easy)
+		easy.Protection.Pass, easy.Protection.Signature, easy.Protection.SpreadSec = "", false, 0
 		for range s.before {
 			g.Claim(t.Context(), &s.request)
 		}

@@ -53,6 +53,9 @@ type Config struct {
 	MaxRate float64
 	// LimiterKeys bounds the users and devices that are remembered at once; rounded up to a power of two.
 	LimiterKeys int
+	// MeterKeys bounds the addresses, subnets and devices whose requests are counted at once; rounded up to a power of
+	// two. Default DefaultMeterKeys.
+	MeterKeys int
 	// Passes reads passes; nil: none is ever asked for.
 	Passes Passes
 	// Nonces remembers the nonces of signed claims; required with Passes.
@@ -71,6 +74,7 @@ type Gate struct {
 	admitter Admitter
 	seed     maphash.Seed // keys of the limiter; random, so that nobody can aim at another's place
 	limiter  *limiter
+	meter    *meter
 	server   bucket
 	tally    *Tally
 	log      *decisionLog // nil where there is no writer
@@ -103,12 +107,15 @@ func New(cfg Config, admitter Admitter) *Gate {
 	if cfg.LimiterKeys <= 0 {
 		cfg.LimiterKeys = DefaultLimiterKeys
 	}
+	if cfg.MeterKeys <= 0 {
+		cfg.MeterKeys = DefaultMeterKeys
+	}
 	if cfg.DecisionLogQueue <= 0 {
 		cfg.DecisionLogQueue = DefaultLogQueue
 	}
 	g := &Gate{
 		cfg: cfg, admitter: admitter, seed: maphash.MakeSeed(), limiter: newLimiter(cfg.LimiterKeys),
-		tally: newTally(cfg.Now), audiences: map[string]*audience{},
+		meter: newMeter(cfg.MeterKeys), tally: newTally(cfg.Now), audiences: map[string]*audience{},
 	}
 	if cfg.DecisionLog != nil {
 		g.log = newDecisionLog(cfg.DecisionLog, cfg.DecisionLogQueue, cfg.Logger)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/gate"
+	"github.com/sluice-sale/sluice/internal/pass"
 )
 
 // opening is when the campaigns of these tests begin; they last an hour.
@@ -58,6 +59,7 @@ type rig struct {
 	clock    *clocks
 	admitter *admitter
 	tokens   *gate.Tokens
+	passes   *pass.Keys
 }
 
 func newRig(tb testing.TB, edit func(*gate.Config)) *rig {
@@ -72,7 +74,8 @@ func newRig(tb testing.TB, edit func(*gate.Config)) *rig {
 		tb.Fatal(err)
 	}
 	r.tokens = tokens
-	cfg := gate.Config{Tokens: tokens, Now: r.clock.now, Mono: r.clock.since, LimiterKeys: 1 << 12}
+	r.passes = newPasses(tb, r.clock.now)
+	cfg := gate.Config{Passes: r.passes, Tokens: tokens, Now: r.clock.now, Mono: r.clock.since, LimiterKeys: 1 << 12}
 	if edit != nil {
 		edit(&cfg)
 	}

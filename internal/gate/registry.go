@@ -21,6 +21,11 @@ type entry struct {
 	required []requirement
 	audience *audience // nil until one was uploaded
 	tally    *campaignTally
+	need     need // what every claim needs
+	adaptive bool // who is far above normal needs a pass for which a challenge was solved
+	seed     sluice.Seed
+	hasSeed  bool // the opening is spread
+	levels   *campaignLevels
 }
 
 // PutCampaign takes over a campaign, new or changed. Claims see it at once. The campaign's slices and maps must not be
@@ -82,13 +87,29 @@ func (g *Gate) newEntry(c *sluice.Campaign, old *entry) *entry {
 		tally: g.tally.of(c.ID, c.StartsAt),
 	}
 	if old != nil {
-		e.salt, e.bucket = old.salt, old.bucket
+		e.salt, e.bucket, e.levels = old.salt, old.bucket, old.levels
 	} else {
 		e.salt = maphash.String(g.seed, c.ID)
-		e.bucket = new(bucket)
+		e.bucket, e.levels = new(bucket), new(campaignLevels)
 	}
+	e.protect(s)
 	e.bucket.setRate(s.maxRate(c))
 	return e
+}
+
+// protect sets what the checks of pass and frequency need. The switch challenge_all beats the campaign's setting.
+func (e *entry) protect(s *switches) {
+	p := &e.campaign.Protection
+	if p.SpreadSec > 0 {
+		e.seed, e.hasSeed = sluice.ParseSeed(p.SpreadSeed)
+	}
+	e.adaptive = p.Pass == sluice.PassAdaptive || p.Pass == sluice.PassAlways
+	switch {
+	case s.on(sluice.SwitchChallengeAll, "") || s.on(sluice.SwitchChallengeAll, e.campaign.ID):
+		e.need = needSolved
+	case p.Pass == sluice.PassAlways || p.Signature:
+		e.need = needPass
+	}
 }
 
 // renew makes every entry again after something beside the campaigns changed. The caller holds mu.

@@ -18,7 +18,8 @@ type switches struct {
 type switchKey struct{ name, campaign string }
 
 // SetSwitches replaces all switch settings: what is not in the list, or not Set, is at its default. The gate heeds
-// closed, read_only, paused, max_rate, per_user_rate and decision_log. In force for every claim that begins afterwards.
+// closed, read_only, paused, challenge_all, max_rate, per_user_rate and decision_log. In force for every claim that
+// begins afterwards.
 func (g *Gate) SetSwitches(settings []sluice.SwitchSetting) {
 	s := &switches{set: map[switchKey]float64{}}
 	for _, x := range settings {
