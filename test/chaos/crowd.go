@@ -218,8 +218,8 @@ func (c *Crowd) take(b *Buyer, a answer) (again bool) {
 		b.First = now
 	}
 	switch {
-	case a.status == 0 || a.status == http.StatusServiceUnavailable:
-		return true
+	case a.status == 0 || a.status == http.StatusServiceUnavailable || a.status == http.StatusRequestTimeout:
+		return true // nothing was said, or, 408, nothing was read: on a machine that is short of time
 	case word == "forgotten":
 		b.Forgotten = true // the same request id is sent again
 		return true
