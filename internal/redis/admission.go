@@ -283,13 +283,13 @@ func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluic
 		if !ok {
 			return unknown(c, claim.ID, claim.Quantity)
 		}
-		if r.status != callDone || r.reply.Verdict != VerdictDry {
+		if r.status != callDone || r.verdict != VerdictDry {
 			return a.decide(ctx, c, &claim, &r)
 		}
-		if r.available > 0 && (c.shards() == 1 || r.available == had) {
+		if left := r.call.available; left > 0 && (c.shards() == 1 || left == had) {
 			return sluice.Refuse(sluice.ReasonSoldOut) // more than is left; whoever wants less may still have it
 		}
-		had = r.available
+		had = r.call.available
 		if c.shards() == 1 {
 			c.kick() // the one shard's own verdict is enough for this claim; the marker comes in the background
 			return sluice.Refuse(sluice.ReasonSoldOut)
@@ -315,26 +315,26 @@ func (a *Admission) decide(ctx context.Context, c *campaign, claim *sluice.Claim
 	case r.status == callUnknown:
 		return unknown(c, claim.ID, claim.Quantity)
 	case r.status == callRefused:
-		return busy(r.retry)
-	case r.late != nil:
-		return *r.late
+		return busy(r.call.retry)
+	case r.own != nil && r.own.late != nil:
+		return *r.own.late
 	}
 	set := c.set.Load()
-	switch r.reply.Verdict {
+	switch r.verdict {
 	case VerdictAdmitted:
 		return queuedNow(set.Kind, claim.ID, claim.Quantity, false)
 	case VerdictQueued:
-		return queuedNow(set.Kind, claim.ID, claim.Quantity, !r.again)
+		return queuedNow(set.Kind, claim.ID, claim.Quantity, !r.call.again)
 	case VerdictLive, VerdictEnded:
-		return a.settled(c, claim.ID, claim.Quantity, r.reply.Verdict == VerdictLive)
+		return a.settled(c, claim.ID, claim.Quantity, r.verdict == VerdictLive)
 	case VerdictReused:
 		return sluice.Refuse(sluice.ReasonRequestIDReused)
 	case VerdictNotStarted:
-		return sluice.Decision{Reason: sluice.ReasonNotStarted, StartsInMS: max(0, int64(set.StartsAt-r.now))}
+		return sluice.Decision{Reason: sluice.ReasonNotStarted, StartsInMS: max(0, int64(set.StartsAt-r.call.now))}
 	case VerdictEndedWindow:
 		return sluice.Refuse(sluice.ReasonEnded)
 	case VerdictLimit:
-		return sluice.Decision{Reason: sluice.ReasonLimitReached, Claims: r.reply.Claims}
+		return sluice.Decision{Reason: sluice.ReasonLimitReached, Claims: r.own.claims}
 	}
 	return busy(retrySealedMS) // sealed: it is being armed
 }

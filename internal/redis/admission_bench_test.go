@@ -91,7 +91,7 @@ func admitCrowd(b *testing.B, flights int) {
 	defer plain.Close()
 	script := rueidis.NewLuaScript(oneByOne)
 	var ours, theirs, rounds float64
-	var ourCPU, theirCPU time.Duration
+	var ourCPU, theirCPU, ourRedis, theirRedis time.Duration
 	for b.Loop() {
 		server.Do("SET", "{plain}stock", "1000000000")
 		claims, users := make([]sluice.Claim, perRound), make([]string, perRound)
@@ -99,7 +99,7 @@ func admitCrowd(b *testing.B, flights int) {
 			users[i] = fmt.Sprint(rounds, "-", i)
 			claims[i] = claimOf("crowd", users[i], "r", 1)
 		}
-		spent := cpu(server)
+		spent, redisSpent := cpu(server), redisCPU(server)
 		theirs += crowd(perRound, func(i int) {
 			n, err := script.Exec(b.Context(), plain, []string{"{plain}stock", "{plain}users"},
 				[]string{users[i-1], "1"}).AsInt64()
@@ -107,14 +107,14 @@ func admitCrowd(b *testing.B, flights int) {
 				b.Error(n, err)
 			}
 		})
-		theirCPU += cpu(server) - spent
-		spent = cpu(server)
+		theirCPU, theirRedis = theirCPU+cpu(server)-spent, theirRedis+redisCPU(server)-redisSpent
+		spent, redisSpent = cpu(server), redisCPU(server)
 		ours += crowd(perRound, func(i int) {
 			if d := a.Admit(b.Context(), claims[i-1]); d.Reason != sluice.ReasonQueued {
 				b.Error(d.Reason)
 			}
 		})
-		ourCPU += cpu(server) - spent
+		ourCPU, ourRedis = ourCPU+cpu(server)-spent, ourRedis+redisCPU(server)-redisSpent
 		rounds++
 	}
 	b.ReportMetric(ours/rounds, "claims/s")
@@ -122,6 +122,9 @@ func admitCrowd(b *testing.B, flights int) {
 	b.ReportMetric(ours/theirs, "ratio")
 	b.ReportMetric(float64(theirCPU)/float64(ourCPU), "CPU-ratio")
 	b.ReportMetric(float64(ourCPU.Microseconds())/rounds/perRound, "CPU-µs/claim")
+	b.ReportMetric(float64(ourRedis.Microseconds())/rounds/perRound, "redis-µs/claim")
+	b.ReportMetric(float64(theirRedis.Microseconds())/rounds/perRound, "base-redis-µs/claim")
+	b.ReportMetric(float64(theirCPU.Microseconds())/rounds/perRound, "base-CPU-µs/claim")
 	b.ReportMetric(float64(inCalls.Load())/float64(calls.Load()), "claims/call")
 	b.ReportMetric(float64(took.Load())/float64(calls.Load())/1000, "µs/call")
 }

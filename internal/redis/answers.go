@@ -116,9 +116,7 @@ func (a *Admission) recall(
 		if pending.Quantity != quantity {
 			return sluice.Refuse(sluice.ReasonRequestIDReused), true
 		}
-		kept := make([]bool, 1)
-		a.promised.keep([]sluice.Claim{pending}, a.mono(), kept)
-		if !kept[0] {
+		if missed := a.promised.keep([]sluice.Claim{pending}, a.mono()); len(missed) > 0 {
 			return a.offer(c, []sluice.Claim{pending})[0], true
 		}
 		return a.assured(ctx, c, pending.Source, queuedNow(set.Kind, id, quantity, true)), true

@@ -75,7 +75,12 @@ func NewPromises(max int) *Promises { return newPromised(max) }
 // Keep, Drop, Holds, Size and Overdue are the list's.
 func (p *promised) Keep(claims []sluice.Claim, at time.Duration) []bool {
 	kept := make([]bool, len(claims))
-	p.keep(claims, at, kept)
+	for i := range kept {
+		kept[i] = true
+	}
+	for _, i := range p.keep(claims, at) {
+		kept[i] = false
+	}
 	return kept
 }
 func (p *promised) Drop(ids ...sluice.ClaimID)                { p.drop(ids) }

@@ -15,8 +15,9 @@ import (
 type holders struct {
 	table atomic.Pointer[[]atomic.Uint64] // open addressing, a power of two; 0 is a free place
 
-	mu sync.Mutex // held by who adds
-	n  int
+	mu  sync.Mutex // held by who adds
+	n   int
+	met uint64 // what was read ahead, so that it has to be
 }
 
 const minHolders = 1 << 10
@@ -45,10 +46,20 @@ func (h *holders) has(k sluice.UserKey) bool {
 func (h *holders) add(keys ...sluice.UserKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, k := range keys {
-		h.room()
-		if place(*h.table.Load(), fold(k)) {
-			h.n++
+	for len(keys) > 0 { // some at a time: a list is long, and most of it may be known
+		some := keys[:min(len(keys), minHolders)]
+		keys = keys[len(some):]
+		h.room(len(some))
+		t := *h.table.Load()
+		mask, met := uint64(len(t)-1), uint64(0)
+		for i := range some {
+			met |= t[fold(some[i])&mask].Load()
+		}
+		h.met = met
+		for i := range some {
+			if place(t, fold(some[i])) {
+				h.n++
+			}
 		}
 	}
 }
@@ -57,9 +68,16 @@ func (h *holders) add(keys ...sluice.UserKey) {
 func (h *holders) addClaims(claims []sluice.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.room(len(claims))
+	t := *h.table.Load()
+	// All places are read before any is changed: the processor waits for memory once, not once a claim.
+	mask, met := uint64(len(t)-1), uint64(0)
 	for i := range claims {
-		h.room()
-		if place(*h.table.Load(), fold(claims[i].ID.User())) {
+		met |= t[fold(claims[i].ID.User())&mask].Load()
+	}
+	h.met = met
+	for i := range claims {
+		if place(t, fold(claims[i].ID.User())) {
 			h.n++
 		}
 	}
@@ -73,15 +91,18 @@ func (h *holders) clear() {
 	h.n = 0
 }
 
-// room sees to it that a third of the places stays free. Callers hold the lock.
-func (h *holders) room() {
+// room sees to it that more users find places, and a third stays free. Callers hold the lock.
+func (h *holders) room(more int) {
 	old := h.table.Load()
-	if old != nil && h.n < len(*old)/3*2 {
-		return
-	}
 	size := minHolders
 	if old != nil {
-		size = 2 * len(*old)
+		size = len(*old)
+	}
+	for h.n+more > size/3*2 {
+		size *= 2
+	}
+	if old != nil && size == len(*old) {
+		return
 	}
 	t := make([]atomic.Uint64, size)
 	if old != nil {

@@ -34,15 +34,26 @@ const (
 	callUnknown            // it may have been
 )
 
-// answer is what a claim comes back with.
+// answer is what a claim comes back with. It is small, since there is one a claim.
 type answer struct {
-	status    callStatus
-	reply     ClaimReply
+	status  callStatus
+	verdict Verdict
+	call    *inCommon
+	own     *inOwn // nil where there is nothing
+}
+
+// inCommon is what the claims of one call have in common.
+type inCommon struct {
 	retry     int64 // ms, with callRefused
 	again     bool  // the call was sent more than once, so that a replay may be its own
 	available int64
 	now       sluice.Millis
-	late      *sluice.Decision // the ledger's word, where the claim's epoch was over when the answer came
+}
+
+// inOwn is what few claims have.
+type inOwn struct {
+	claims []sluice.ClaimID // of the user, with VerdictLimit
+	late   *sluice.Decision // the ledger's word, where the claim's epoch was over when the answer came
 }
 
 // resend is the pause before a call is sent again; it doubles.
@@ -96,8 +107,9 @@ func (l *lane) send(set *sluice.Campaign, claims []sluice.Claim) (AdmitReply, er
 }
 
 func refuse(rs []answer, status callStatus, retry int64) {
+	call := &inCommon{retry: retry}
 	for i := range rs {
-		rs[i] = answer{status: status, retry: retry}
+		rs[i] = answer{status: status, call: call}
 	}
 }
 
@@ -118,45 +130,61 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 		refuse(rs, status, retrySealedMS)
 		return
 	}
+	call := &inCommon{again: again, available: reply.Available, now: reply.Now}
 	won := 0
 	for i := range reply.Claims {
-		if v := reply.Claims[i].Verdict; v == VerdictAdmitted || v == VerdictQueued {
-			won++
-		}
-	}
-	winners, slots := make([]sluice.Claim, 0, won), make([]int, 0, won)
-	for i := range claims {
-		rs[i] = answer{reply: reply.Claims[i], again: again, available: reply.Available, now: reply.Now}
-		switch reply.Claims[i].Verdict {
+		r := &reply.Claims[i]
+		rs[i] = answer{verdict: r.Verdict, call: call}
+		switch r.Verdict {
 		case VerdictAdmitted, VerdictQueued:
-			w := claims[i]
-			w.Epoch = reply.Epoch
-			winners, slots = append(winners, w), append(slots, i)
+			won++
 		case VerdictLive, VerdictEnded:
 			l.c.holders.add(claims[i].ID.User())
+		case VerdictLimit:
+			rs[i].own = &inOwn{claims: r.Claims}
 		}
 	}
-	if len(winners) > 0 {
+	if won > 0 {
+		winners, slots := winnersOf(claims, reply, won)
 		l.promise(set, winners, slots, rs)
 	}
 }
 
-// promise keeps the winners and brings about what the level of their answer asks for.
-func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int, rs []answer) {
-	a := l.c.a
-	l.c.holders.addClaims(winners)
-	kept := make([]bool, len(winners))
-	a.promised.keep(winners, a.mono(), kept)
-	var late []sluice.Claim
-	var lateSlots []int
-	for i, ok := range kept {
-		if !ok {
-			late, lateSlots = append(late, winners[i]), append(lateSlots, slots[i])
+// winnersOf gives the claims that hear QUEUED, and their places; no places where all do: the call's claims are nobody
+// else's by then, and are kept as they lie.
+func winnersOf(claims []sluice.Claim, reply AdmitReply, won int) (winners []sluice.Claim, slots []int) {
+	if winners = claims; won < len(claims) {
+		winners, slots = make([]sluice.Claim, 0, won), make([]int, 0, won)
+		for i := range claims {
+			if v := reply.Claims[i].Verdict; v == VerdictAdmitted || v == VerdictQueued {
+				winners, slots = append(winners, claims[i]), append(slots, i)
+			}
 		}
 	}
-	if len(late) > 0 {
-		for i, d := range a.offer(l.c, late) {
-			rs[lateSlots[i]].late = &d
+	for i := range winners {
+		winners[i].Epoch = reply.Epoch
+	}
+	return winners, slots
+}
+
+// promise keeps the winners and brings about what the level of their answer asks for. slots are their places among rs;
+// nil: all, in their order.
+func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int, rs []answer) {
+	a := l.c.a
+	place := func(i int) *answer {
+		if slots != nil {
+			i = slots[i]
+		}
+		return &rs[i]
+	}
+	l.c.holders.addClaims(winners)
+	if missed := a.promised.keep(winners, a.mono()); len(missed) > 0 {
+		late := make([]sluice.Claim, len(missed))
+		for k, i := range missed {
+			late[k] = winners[i]
+		}
+		for k, d := range a.offer(l.c, late) {
+			place(missed[k]).own = &inOwn{late: &d}
 		}
 	}
 	err := l.secure(set, winners)
@@ -165,9 +193,9 @@ func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int
 	}
 	// They are admitted and go on, but are not as safe as the answer QUEUED would say.
 	a.cfg.Log.Warn("claims are not as safe as was asked for", "campaign", l.c.id, "claims", len(winners), "err", err)
-	for _, i := range slots {
-		if rs[i].late == nil {
-			rs[i].status = callUnknown
+	for i := range winners {
+		if r := place(i); r.own == nil {
+			r.status = callUnknown
 		}
 	}
 }

@@ -29,6 +29,7 @@ type promised struct {
 	tries map[sluice.ClaimID]int // how often the ledger refused the row itself; few
 	order []looked               // by the time of the next look
 	floor map[string]int64       // by campaign: claims of older epochs are not promised any more
+	met   uint64                 // what touch read, so that it has to
 }
 
 // promise points to its claim among those of its call: the table holds hundreds of thousands, and is one piece of
@@ -67,23 +68,37 @@ func (p *promised) place(id *sluice.ClaimID) int {
 	}
 }
 
-// add puts a claim into the table; false where it is there. Callers hold the lock.
-func (p *promised) add(c *sluice.Claim) bool {
-	if n := int(p.count.Load()); n >= len(p.table)/3*2 {
-		old := p.table
-		p.table = make([]promise, 2*len(old))
-		for i := range old {
-			if old[i].claim != nil {
-				p.table[p.place(&old[i].claim.ID)] = old[i]
-			}
-		}
+// room sees to it that more claims find places, and a third stays free. Callers hold the lock.
+func (p *promised) room(more int) {
+	size := len(p.table)
+	for int(p.count.Load())+more > size/3*2 {
+		size *= 2
 	}
+	if size == len(p.table) {
+		return
+	}
+	old := p.table
+	p.table = make([]promise, size)
+	mask := uint64(size - 1)
+	for i := range old {
+		if old[i].claim == nil {
+			continue
+		}
+		at := old[i].print & mask
+		for p.table[at].claim != nil {
+			at = (at + 1) & mask
+		}
+		p.table[at] = old[i]
+	}
+}
+
+// add puts a claim into the table, which has room; false where it is there. Callers hold the lock and count.
+func (p *promised) add(c *sluice.Claim) bool {
 	i := p.place(&c.ID)
 	if p.table[i].claim != nil {
 		return false
 	}
 	p.table[i] = promise{printOf(&c.ID), c}
-	p.count.Add(1)
 	return true
 }
 
@@ -104,21 +119,42 @@ func (p *promised) remove(id *sluice.ClaimID) {
 	p.table[gap] = promise{}
 }
 
-// keep takes claims over before anybody hears QUEUED, and says whether each was: one whose epoch is over is not,
-// since this node may have said already that it holds none of them. Its answer has to come from the ledger. The slice
-// of claims is kept.
-func (p *promised) keep(claims []sluice.Claim, now time.Duration, kept []bool) {
+// keep takes claims over before anybody hears QUEUED, and gives the places of those that it does not take: one whose
+// epoch is over is not kept, since this node may have said already that it holds none of them. Its answer has to come
+// from the ledger. The slice of claims is kept.
+func (p *promised) keep(claims []sluice.Claim, now time.Duration) (missed []int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	fresh := false
+	added := 0
+	floor, of := int64(0), ""
+	p.room(len(claims))
+	p.touch(claims)
 	for i := range claims {
-		if kept[i] = claims[i].Epoch >= p.floor[claims[i].Campaign]; kept[i] && p.add(&claims[i]) {
-			fresh = true
+		c := &claims[i]
+		if c.Campaign != of {
+			floor, of = p.floor[c.Campaign], c.Campaign
+		}
+		if c.Epoch < floor {
+			missed = append(missed, i)
+		} else if p.add(c) {
+			added++
 		}
 	}
-	for at := 0; fresh && at < len(claims); at += maxLooked {
+	p.count.Add(int64(added))
+	for at := 0; added > 0 && at < len(claims); at += maxLooked {
 		p.order = append(p.order, looked{claims[at:min(at+maxLooked, len(claims))], now})
 	}
+	return missed
+}
+
+// touch reads the places of claims, of all before any is changed: the processor waits for memory once, not once a
+// claim. Callers hold the lock.
+func (p *promised) touch(claims []sluice.Claim) {
+	mask, met := uint64(len(p.table)-1), uint64(0)
+	for i := range claims {
+		met |= p.table[printOf(&claims[i].ID)&mask].print
+	}
+	p.met = met
 }
 
 func (p *promised) find(id sluice.ClaimID) (sluice.Claim, bool) {
