@@ -10,7 +10,10 @@ import (
 
 // reportCmd tells what happened in a campaign.
 type reportCmd struct {
-	ID string `arg:"" help:"The campaign's id."`
+	ID        string   `arg:"" help:"The campaign's id."`
+	Analysis  bool     `help:"Analyse its decisions: who was refused, whom the units went to, who looks like one hand."`
+	Decisions []string `sep:"none" placeholder:"FILE" predictor:"file" help:"Analyse these logs without a server; - is stdin."`
+	Top       int      `default:"10" placeholder:"N" help:"Length of the lists of an analysis, 1 to 100. Default: 10."`
 	adminFlags
 }
 
@@ -45,6 +48,9 @@ type report struct {
 
 // Run prints it; figures that do not hold are a failure.
 func (c *reportCmd) Run(a *app) error {
+	if c.Analysis || len(c.Decisions) > 0 {
+		return c.analyse(a)
+	}
 	ok, v := true, verification{}
 	err := ask(a, c.adminFlags, "GET", campaignPath(c.ID, "/report"), nil, func(r report) {
 		a.showReport(r)

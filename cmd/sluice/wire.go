@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/admin"
+	"github.com/sluice-sale/sluice/internal/analysis"
 	"github.com/sluice-sale/sluice/internal/api"
 	"github.com/sluice-sale/sluice/internal/coupon"
 	"github.com/sluice-sale/sluice/internal/fleet"
@@ -42,6 +43,7 @@ type parts struct {
 	blocklist *admin.Blocklist
 	audience  *admin.Audience
 	reports   *admin.Reports
+	analysis  *analysis.Desk
 	reconcile *admin.Reconcile
 	orders    *order.Desk
 	coupons   *coupon.Desk
@@ -115,6 +117,11 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 		Ledger: p.ledger, Tally: p.gate.Tally(), Permits: p.admission, Verifier: p.verifier,
 		Late: p.late(s),
 	})
+	p.analysis = analysis.NewDesk(analysis.DeskConfig{
+		Ledger: reporting{p.ledger, p.reports}, Log: s.log,
+		Logs: func() ([]string, error) { return analysis.Logs(decisionPath(s.cfg)) },
+	})
+	s.onStop("analysis", func(context.Context) error { p.analysis.Close(); return nil })
 	p.orders = order.New(order.Config{
 		Log: s.log, Sandbox: s.cfg.Sandbox(), ReadOnly: p.board.readOnly.Load,
 		OnPayment: func(r sluice.PaymentResult, replay bool) {

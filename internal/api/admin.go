@@ -47,6 +47,7 @@ type AdminDeps struct {
 	Audit     AuditLog
 	Events    EventFeed
 	Reports   ReportDesk
+	Analysis  AnalysisDesk
 	Claims    ClaimIndex
 	Lookup    LookupDesk
 	Orders    OrderDesk
@@ -116,6 +117,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerAudit(api)
 	a.registerEvents(api)
 	a.registerReports(api)
+	a.registerAnalysis(api)
 	a.registerAdminClaims(api)
 	a.registerOrders(api)
 	a.registerCoupons(api)

@@ -100,6 +100,9 @@ func appendDecision(b []byte, w *walk, by string, at sluice.Millis, took time.Du
 	b = appendText(append(b, '"'), "campaign", w.req.Campaign)
 	b = appendText(b, "reason", d.Reason.String())
 	b = appendText(b, "check", by)
+	if w.entry != nil {
+		b = strconv.AppendInt(append(b, `,"after_ms":`...), int64(at-w.entry.campaign.StartsAt), 10)
+	}
 	if w.token != nil {
 		b = appendText(b, "user", w.token.identity.User)
 	}
@@ -125,6 +128,13 @@ func appendDecision(b []byte, w *walk, by string, at sluice.Millis, took time.Du
 		b = append(b, `,"replayed":true`...)
 	}
 	b = appendText(b, "reference", d.Reference)
+	b = appendText(b, "rule", w.verdict.Rule)
+	if w.verdict.Slow > 1 {
+		b = append(b, `,"slowed":true`...)
+	}
+	if w.verdict.Challenge {
+		b = append(b, `,"challenged":true`...)
+	}
 	b = strconv.AppendInt(append(b, `,"quantity":`...), int64(w.quantity), 10)
 	b = strconv.AppendInt(append(b, `,"took_us":`...), took.Microseconds(), 10)
 	return append(b, "}\n"...)

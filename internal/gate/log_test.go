@@ -71,7 +71,7 @@ func TestDecisionLog(t *testing.T) {
 	for i, want := range []map[string]any{
 		{"check": "admission", "reason": "CONFIRMED", "claim_id": confirmed.ID.String(), "campaign": "spring",
 			"user": "alice\"\\\u2028张", "device": "tele\nphone \ufffd", "addr": "192.0.2.7",
-			"time": "2026-11-11T12:01:00.000Z", "quantity": 1.0},
+			"time": "2026-11-11T12:01:00.000Z", "after_ms": 60000.0, "quantity": 1.0},
 		{"check": "marker", "reason": "SOLD_OUT"},
 		{"check": "campaign", "reason": "UNKNOWN_CAMPAIGN", "campaign": "no \"such\"", "user": nil},
 	} {
