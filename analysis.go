@@ -4,12 +4,12 @@ package sluice
 // looks like a crowd of scripts. Its JSON is what the API and the command line give. Lists are never nil.
 type Analysis struct {
 	Campaign string         `json:"campaign_id"`
-	Source   AnalysisSource `json:"source" doc:"decisions: the decision log; database: the ledger, which knows less"`
+	Source   AnalysisSource `json:"source" doc:"The decision log, or the ledger, which knows less"`
 	Missing  []string       `json:"missing" doc:"What the source does not tell"`
 	Lines    int64          `json:"lines" doc:"Lines of the log on this campaign; from the database: decisions"`
 	Others   int64          `json:"other_lines" doc:"Lines on other campaigns"`
 	Unread   int64          `json:"unread_lines" doc:"Lines that are no decision"`
-	StartsMS int64          `json:"starts_ms,omitempty" doc:"The start, where the source tells it, UTC ms"`
+	StartsMS int64          `json:"starts_ms,omitempty" doc:"The start, where it is known, UTC ms"`
 
 	Reasons  []ReasonTotal   `json:"reasons" doc:"In the order of the funnel; exact"`
 	WidthMS  int64           `json:"width_ms" doc:"Of one row of seconds: 1,000, or more where the log spans over two hours"`

@@ -12,7 +12,7 @@ import (
 type reportCmd struct {
 	ID        string   `arg:"" help:"The campaign's id."`
 	Analysis  bool     `help:"Analyse its decisions: who was refused, whom the units went to, who looks like one hand."`
-	Decisions []string `sep:"none" placeholder:"FILE" predictor:"file" help:"Analyse these logs without a server; - is stdin."`
+	Decisions []string `sep:"none" placeholder:"FILE" predictor:"file" help:"Analyse these logs; - is stdin."`
 	Top       int      `default:"10" placeholder:"N" help:"Length of the lists of an analysis, 1 to 100. Default: 10."`
 	adminFlags
 }
