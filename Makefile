@@ -6,6 +6,8 @@
 # make golden rewrite the golden files from what the code gives now
 # make servers installs the real servers that tests start, where they are missing (Debian, Ubuntu)
 # make fuzz   every fuzzer for FUZZTIME
+# make web    builds the pages and the TypeScript SDK into the folders that the binary embeds; needs Node 20
+# make browser  the pages in a real Chromium, against the built binary
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -104,6 +106,33 @@ race: servers
 .PHONY: e2e
 e2e: servers
 	$(GO) test -count=1 -v -timeout 15m -p 1 ./test/e2e/... ./test/front/... ./test/upgrade/...
+
+# The pages are committed as built, so that the binary builds without Node. Each folder has its own locked packages.
+PAGES = $(patsubst %/package.json,%,$(wildcard web/storefront/package.json web/console/package.json))
+BUILT = internal/storefront/dist internal/console/dist
+.PHONY: web
+web:
+	@for d in $(PAGES); do echo "building $$d"; (cd $$d && npm ci --no-audit --no-fund --silent && npm run --silent build); done
+
+# What is committed is what the sources give.
+.PHONY: web-check
+web-check: web
+	@git --no-pager diff --exit-code --stat -- $(BUILT) && [ -z "$$(git status --porcelain -- $(BUILT))" ]
+
+# Chromium and Chinese letters for the browser tests, where they are missing (Debian, Ubuntu).
+.PHONY: chromium
+chromium:
+	@missing=""; command -v chromium >/dev/null || missing="chromium"; \
+	fc-list 2>/dev/null | grep -q 'Noto.*CJK' || missing="$$missing fonts-noto-cjk"; \
+	[ -n "$$missing" ] || exit 0; \
+	echo "installing: $$missing"; \
+	as=""; [ "$$(id -u)" = 0 ] || as="sudo"; \
+	$$as apt-get update -q && \
+	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing
+
+.PHONY: browser
+browser: build chromium
+	cd web/e2e && npm ci --no-audit --no-fund --silent && node --test all.mjs
 
 # Eight cells of the chaos matrix; the seed is printed.
 CHAOS_ARGS ?=

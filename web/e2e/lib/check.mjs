@@ -1,0 +1,51 @@
+// What holds on every page: no accessibility fault, no sideways scroll, no text that a program left behind, one
+// language at a time.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
+
+/** No violation of WCAG 2.2 A and AA on the page as it is now. */
+export async function accessible(page, where) {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe); // past the page's own policy
+  const found = await page.evaluate(async (values) => {
+    const r = await window.axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] });
+    return r.violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html} ${n.any[0]?.message ?? ''}`).join(' | ')}`);
+  }, tags);
+  assert.deepEqual(found, [], `axe, ${where}`);
+}
+
+/** At a width of 360 px nothing makes the page scroll sideways, and what can be pressed is `least` px high. */
+export async function narrow(page, where, least = 24) {
+  const was = page.viewportSize();
+  await page.setViewportSize({ width: 360, height: 740 });
+  const seen = await page.evaluate(() => ({
+    width: document.documentElement.scrollWidth,
+    small: [...document.querySelectorAll('button,[role=button],input,select')]
+      .map((e) => [e.outerHTML.slice(0, 80), e.getBoundingClientRect().height])
+      .filter(([, h]) => h > 0),
+  }));
+  await page.setViewportSize(was);
+  assert.equal(seen.width, 360, `scrollWidth, ${where}`);
+  for (const [html, height] of seen.small) assert.ok(height >= least, `${height} px, ${html}, ${where}`);
+}
+
+/** The text has nothing that a program left behind. */
+export async function readable(page, where) {
+  const text = await page.evaluate(() => document.body.innerText);
+  assert.doesNotMatch(text, /NaN|undefined|Invalid Date|\[object|\bnull\b/, where);
+}
+
+/** English shows no Han character, Chinese no English sentence; what is data stands in `[data-data]`. */
+export async function oneLanguage(page, lang, where) {
+  const text = await page.evaluate(() => {
+    const copy = document.body.cloneNode(true);
+    for (const e of copy.querySelectorAll('[data-data],[hidden],script,style,template')) e.remove();
+    return [...copy.querySelectorAll('*')].flatMap((e) => [...e.childNodes]
+      .filter((n) => n.nodeType === 3).map((n) => n.data)).join(' ');
+  });
+  if (lang === 'en') assert.doesNotMatch(text, /\p{Script=Han}/u, `Han, ${where}`);
+  else assert.doesNotMatch(text, /[a-z]{3,} [a-z]{2,} [a-z]{2,}/i, `English, ${where}`);
+}
