@@ -11,8 +11,8 @@ import (
 // The layers. A mechanism decides; an adapter reaches something outside the process; a suite tests others.
 var (
 	mechanisms = []string{
-		"internal/admin", "internal/api", "internal/coupon", "internal/fleet", "internal/gate", "internal/order",
-		"internal/pass", "internal/settle", "internal/upkeep",
+		"internal/admin", "internal/api", "internal/challenge", "internal/coupon", "internal/fleet", "internal/gate",
+		"internal/order", "internal/pass", "internal/settle", "internal/upkeep",
 	}
 	adapters = []string{
 		"internal/console", "internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq",
@@ -53,6 +53,7 @@ var outside = map[string][]string{
 	"github.com/valyala/fasthttp":             {"bench", "internal/api"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
 	"go.uber.org/goleak":                      {}, // tests only
+	"golang.org/x/image":                      {"internal/challenge"},
 	"golang.org/x/sys":                        {"internal/lab"},
 	"gopkg.in/natefinch/lumberjack.v2":        {"cmd/sluice"},
 	"modernc.org/sqlite":                      {"internal/sqldb"},
