@@ -164,15 +164,6 @@ type CampaignReport struct {
 	At           Millis
 }
 
-// LiveView is one look at a running campaign. Buckets are those that end after the moment asked for, the unfinished one
-// included: one that comes again replaces the one before. Next is the moment to ask from next.
-type LiveView struct {
-	Campaign CampaignView
-	Buckets  []Bucket
-	Next     Millis
-	At       Millis
-}
-
 // Summary is the sums over campaigns, load tests left out.
 type Summary struct {
 	Campaigns int64

@@ -37,6 +37,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p},
 		Blocklist: p.blocklist,
 		KeyDesk:   p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Analysis: p.analysis, Claims: p.ledger,
+		Live:   p.newLive(s),
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{

@@ -151,18 +151,6 @@ func (l *timeline) put(b *sluice.Bucket) {
 	l.buckets = append(l.buckets, x)
 }
 
-// Live gives one look at a running campaign: its counts, and its buckets since a moment.
-func (d *Reports) Live(ctx context.Context, id string, since sluice.Millis, limit int) (sluice.LiveView, error) {
-	c, err := d.cfg.Ledger.Campaign(ctx, id)
-	if err != nil {
-		return sluice.LiveView{}, unknown(err, id)
-	}
-	v := sluice.LiveView{At: d.now()}
-	v.Campaign = viewOf(c, d.cfg.Permits, v.At)
-	v.Buckets, v.Next, err = d.since(ctx, id, since, limit, v.At)
-	return v, err
-}
-
 // since gives the buckets of all nodes that end after a moment, and the moment to ask from next. This node's own are
 // fresh; those of others come with the ledger, so that what is younger than Late is given again the next time.
 func (d *Reports) since(

@@ -185,6 +185,7 @@ func TestTheLiveViewAddsUpNodes(t *testing.T) {
 	ledger := &others{DB: s.db}
 	desk := admin.NewReports(admin.ReportsConfig{Ledger: ledger, Tally: s.gate.Tally(), Permits: s.admission,
 		Verifier: s.db, Now: s.clock.now, Late: 3 * time.Second})
+	live := s.watch(desk, ledger)
 	at := sluice.MillisOf(s.clock.now())
 	theirs := func(start sluice.Millis, soldOut int64) sluice.Bucket {
 		b := sluice.Bucket{Start: start, Width: sluice.FineBucket}
@@ -202,9 +203,9 @@ func TestTheLiveViewAddsUpNodes(t *testing.T) {
 		}
 		return n
 	}
-	look := func(since sluice.Millis) sluice.LiveView {
+	look := func(since sluice.Millis) sluice.LiveLook {
 		t.Helper()
-		v, err := desk.Live(t.Context(), "spring", since, 60)
+		v, err := live.Live(t.Context(), "spring", since, 60)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -36,6 +36,8 @@ type stack struct {
 	switches  *admin.Switches
 	sessions  *admin.Sessions
 	server    *httptest.Server
+	live      []*admin.Live
+	switched  []sluice.SwitchSetting // as the live view sees them
 }
 
 // clock is a wall clock that a test moves.
@@ -105,6 +107,8 @@ func (s *stack) start() {
 	must(blocklist.Load(ctx))
 	s.campaigns = admin.NewCampaigns(admin.CampaignsConfig{Ledger: s.db, Publisher: s, Permits: s.admission,
 		Verifier: s.db, Noter: s.db, Releases: s.db, Now: s.clock.now})
+	reports := admin.NewReports(admin.ReportsConfig{Ledger: s.db, Tally: s.gate.Tally(), Permits: s.admission,
+		Verifier: s.db, Now: s.clock.now})
 	face, err := api.NewAdmin(api.AdminConfig{Now: s.clock.now}, api.AdminDeps{
 		Keys: keys, KeyDesk: keys, Sessions: s.sessions, Shelf: s.campaigns, Campaigns: s.campaigns,
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),
@@ -113,15 +117,30 @@ func (s *stack) start() {
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: s.db, Now: s.clock.now}),
 		Audience: admin.NewAudience(admin.AudienceConfig{Ledger: s.db, Campaigns: s.db, Gate: s.gate, Noter: s.db,
 			Now: s.clock.now}),
-		Reports: admin.NewReports(admin.ReportsConfig{Ledger: s.db, Tally: s.gate.Tally(), Permits: s.admission,
-			Verifier: s.db, Now: s.clock.now}),
+		Reports: reports, Live: s.watch(reports, s.db),
 		Reconcile: s.reconcile(),
 	})
 	must(err)
 	s.server = httptest.NewServer(face)
 }
 
+// watch makes a live view of a server that is well.
+func (s *stack) watch(r *admin.Reports, ledger admin.LiveLedger) *admin.Live {
+	l := admin.NewLive(admin.LiveConfig{Ledger: ledger, Reports: r,
+		Health: func(context.Context) sluice.Health {
+			return sluice.Health{Parts: map[string]sluice.PartState{"ledger": sluice.PartUp}, Alive: 1, InForce: 1}
+		},
+		Switches: func() []sluice.SwitchSetting { return s.switched },
+	})
+	s.live = append(s.live, l)
+	return l
+}
+
 func (s *stack) stop() {
+	for _, l := range s.live {
+		l.Stop()
+	}
+	s.live = nil
 	s.server.Close()
 	s.admission.Close()
 	s.gate.Close()

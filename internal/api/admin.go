@@ -48,6 +48,7 @@ type AdminDeps struct {
 	Events    EventFeed
 	Reports   ReportDesk
 	Analysis  AnalysisDesk
+	Live      LiveDesk
 	Claims    ClaimIndex
 	Lookup    LookupDesk
 	Orders    OrderDesk
@@ -118,6 +119,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerEvents(api)
 	a.registerReports(api)
 	a.registerAnalysis(api)
+	a.registerLive(api)
 	a.registerAdminClaims(api)
 	a.registerOrders(api)
 	a.registerCoupons(api)

@@ -12,12 +12,8 @@ import (
 // ReportDesk tells what happened to campaigns. A report may take a second for each million rows.
 type ReportDesk interface {
 	Report(ctx context.Context, id string) (sluice.CampaignReport, error)
-	Live(ctx context.Context, id string, since sluice.Millis, limit int) (sluice.LiveView, error)
 	Summary(ctx context.Context) (sluice.Summary, error)
 }
-
-// maxLiveBuckets bounds one look at a running campaign to a few KB.
-const maxLiveBuckets = 60
 
 type (
 	bucketAnswer struct {
@@ -66,18 +62,6 @@ type (
 		Money        moneyAnswer      `json:"money"`
 		Buckets      []bucketAnswer   `json:"buckets" nullable:"false"`
 		Verification verificationBody `json:"verification"`
-	}
-	liveAnswer struct {
-		AsOfMS   int64                `json:"as_of_ms"`
-		State    sluice.CampaignState `json:"state"`
-		Total    int64                `json:"total"`
-		Avail    int64                `json:"available"`
-		Queued   int64                `json:"queued"`
-		Held     int64                `json:"held"`
-		Sold     int64                `json:"sold"`
-		Revision int64                `json:"revision"`
-		Buckets  []bucketAnswer       `json:"buckets" nullable:"false" doc:"Of all nodes, others up to 3 s late; may repeat"`
-		NextMS   int64                `json:"next_since_ms" doc:"What to give as since next time"`
 	}
 	summaryAnswer struct {
 		AsOf      time.Time        `json:"as_of"`
@@ -150,7 +134,7 @@ func reportAnswerOf(r *sluice.CampaignReport) reportAnswer {
 	return a
 }
 
-// registerReports adds the report of a campaign, the look at a running one, and the summary of all.
+// registerReports adds the report of a campaign and the summary of all.
 func (a *Admin) registerReports(api huma.API) {
 	desk := a.deps.Reports
 	if desk == nil {
@@ -163,23 +147,6 @@ func (a *Admin) registerReports(api huma.API) {
 				return nil, problemOf(err)
 			}
 			return &struct{ Body reportAnswer }{reportAnswerOf(&r)}, nil
-		})
-	huma.Register(api, op("GET", "/v1/admin/campaigns/{id}/live", "A look at a running campaign", sluice.RoleViewer),
-		func(ctx context.Context, in *struct {
-			CampaignPath
-			Since int64 `query:"since" minimum:"0" doc:"next_since_ms of the look before, UTC ms; absent: the last seconds"`
-		}) (*struct{ Body liveAnswer }, error) {
-			since := sluice.Millis(in.Since)
-			if since == 0 {
-				since = sluice.MillisOf(a.cfg.Now()).Add(-maxLiveBuckets * time.Second)
-			}
-			v, err := desk.Live(ctx, in.ID, since, maxLiveBuckets)
-			if err != nil {
-				return nil, problemOf(err)
-			}
-			c := &v.Campaign
-			return &struct{ Body liveAnswer }{liveAnswer{int64(v.At), c.State, c.Stock.Total, c.Available, c.Queued,
-				c.Stock.Held, c.Stock.Sold, c.Revision, bucketAnswers(v.Buckets), int64(v.Next)}}, nil
 		})
 	huma.Register(api, op("GET", "/v1/admin/summary", "All campaigns in sums, load tests left out", sluice.RoleViewer),
 		func(ctx context.Context, _ *struct{}) (*struct{ Body summaryAnswer }, error) {

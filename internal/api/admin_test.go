@@ -330,7 +330,8 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Analysis: struct{ api.AnalysisDesk }{}, Claims: struct{ api.ClaimIndex }{},
 		Lookup: struct{ api.LookupDesk }{}, Orders: struct{ api.OrderDesk }{}, Payments: struct{ api.PaymentBook }{},
 		Coupons: struct{ api.CouponDesk }{}, Nodes: struct{ api.NodeList }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
-		Reconcile: struct{ api.ReconcileDesk }{}, Sessions: struct{ api.SessionDesk }{}, Console: http.NotFoundHandler(),
+		Reconcile: struct{ api.ReconcileDesk }{}, Sessions: struct{ api.SessionDesk }{}, Live: struct{ api.LiveDesk }{},
+		Console: http.NotFoundHandler(),
 	}
 }
 

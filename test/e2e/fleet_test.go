@@ -97,36 +97,20 @@ func startAll(t *testing.T, early bool, n int, args ...string) (all []*e2e.Serve
 	return all
 }
 
-// decided sums what the live view shows of the last minute, by reason.
+// decided sums what the live view has kept, by reason.
 func decided(t *testing.T, s *e2e.Server, id string) map[string]int {
 	t.Helper()
-	sum, since := map[string]int{}, int64(0)
-	for range 20 { // pages
-		path := "/v1/admin/campaigns/" + id + "/live"
-		if since > 0 {
-			path += "?since=" + strconv.FormatInt(since, 10)
+	var v struct {
+		Buckets []struct {
+			Counts map[string]int
 		}
-		var v struct {
-			Buckets []struct {
-				StartMS int64 `json:"start_ms"`
-				WidthMS int64 `json:"width_ms"`
-				Counts  map[string]int
-			}
-			Next int64 `json:"next_since_ms"`
+	}
+	s.Admin(t, "GET", "/v1/admin/campaigns/"+id+"/live?limit=1200", nil, 200).Into(t, &v)
+	sum := map[string]int{}
+	for _, b := range v.Buckets {
+		for reason, n := range b.Counts {
+			sum[reason] += n
 		}
-		s.Admin(t, "GET", path, nil, 200).Into(t, &v)
-		last := v.Next == since || len(v.Buckets) < 60
-		for _, b := range v.Buckets {
-			if last || b.StartMS+b.WidthMS <= v.Next { // else it comes again
-				for reason, n := range b.Counts {
-					sum[reason] += n
-				}
-			}
-		}
-		if last {
-			break
-		}
-		since = v.Next
 	}
 	return sum
 }
