@@ -138,6 +138,26 @@ type PassKey struct {
 	ActiveAt  Millis // by then every node has it
 }
 
+// PassAsk asks for a pass, or for a challenge of a kind, or hands in the solution of one.
+type PassAsk struct {
+	Subject
+	Challenge   ChallengeType // empty: what the campaign has, and none for a buyer who looks normal
+	ChallengeID string        // with Solution
+	Solution    json.RawMessage
+}
+
+// PassAnswer is a pass, a challenge, or why there is neither.
+type PassAnswer struct {
+	Reason       Reason // ReasonNone where there is a pass or a challenge
+	RetryAfterMS int64  // with ReasonTooFrequent and ReasonNotStarted
+	Reference    string // with ReasonBlocked
+	Pass         string
+	ValidUntil   Millis
+	StartsInMS   int64     // until the buyer may claim: the start, or the own slot; 0 where that is now
+	SigningKey   string    // where the campaign wants signed claims
+	Challenge    Challenge // where Pass is empty
+}
+
 // RequestSignature is what a claim's signature is made of and over, nothing of it checked yet. The slices point into
 // the connection's buffers.
 type RequestSignature struct {

@@ -34,6 +34,7 @@ type cli struct {
 	Blocklist  blocklistCmd  `cmd:"" group:"sale" help:"The blocklist: list, add, remove."`
 	Deadletter deadletterCmd `cmd:"" group:"sale" help:"Claims that could not be settled: list, show, replay, discard."`
 	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
+	PassKey    passKeyCmd    `cmd:"" group:"sale" help:"Keys that passes are signed with: list, rotate."`
 	Events     eventsCmd     `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
 	Report     reportCmd     `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
 	Reconcile  reconcileCmd  `cmd:"" group:"sale" help:"Comparisons of gates and ledger: list, show, run, rearm."`

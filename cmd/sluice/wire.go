@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/fleet"
 	"github.com/sluice-sale/sluice/internal/gate"
 	"github.com/sluice-sale/sluice/internal/order"
+	"github.com/sluice-sale/sluice/internal/pass"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 	"github.com/sluice-sale/sluice/internal/upkeep"
 )
@@ -32,6 +33,8 @@ type parts struct {
 	remote    *remote        // nil where stock is not taken in a Redis
 	tokens    *gate.Tokens
 	gate      *gate.Gate
+	passKeys  *pass.Keys
+	once      sluice.Once // what came once: on all nodes where there is a Redis, else on this one
 	board     *board
 
 	keys      *admin.Keys
@@ -72,6 +75,9 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 	}
 	p.ledger.SetPermit(p.admission)
 	s.onStop("admission", func(context.Context) error { p.admission.Close(); return nil })
+	if err := p.openPasses(ctx, s); err != nil {
+		return nil, err
+	}
 	if err := p.openGate(ctx, s); err != nil {
 		return nil, err
 	}
@@ -154,6 +160,7 @@ func (p *parts) openGate(ctx context.Context, s *server) (err error) {
 	s.onStop("the decision log's file", func(context.Context) error { return file.Close() })
 	p.gate = gate.New(gate.Config{
 		Tokens: p.tokens, Logger: s.log, MaxRate: s.cfg.Capacity.Rate, DecisionLog: file,
+		Passes: p.passKeys, Nonces: p.once,
 	}, p.admission)
 	s.onStop("the decision log", func(context.Context) error { p.gate.Close(); return nil })
 	return nil

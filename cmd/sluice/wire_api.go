@@ -20,6 +20,7 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		OnAnswer: s.metrics.Answer, Typical: p.typical,
 	}, api.PublicDeps{
 		Gate: p.gate, Claims: p.claims, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
+		Passes: p.newPassDesk(s),
 	})
 }
 
@@ -36,6 +37,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p},
 		Blocklist: p.blocklist,
+		PassKeys:  p.passKeys,
 		KeyDesk:   p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Analysis: p.analysis, Claims: p.ledger,
 		Live:   p.newLive(s),
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),

@@ -68,6 +68,7 @@ func (p *parts) openFleet(s *server) (admin.SwitchesConfig, error) {
 			{What: "switches", Load: apply},
 			{What: "campaigns", Load: func(ctx context.Context) error { return p.campaigns.Reload(ctx) }},
 			{What: "API keys", Load: func(ctx context.Context) error { return p.keys.Load(ctx) }},
+			{What: "pass keys", Load: func(ctx context.Context) error { return p.passKeys.Load(ctx) }},
 			{What: "blocklist", Load: func(ctx context.Context) error { return p.blocklist.Load(ctx) }},
 		},
 		Slow: []fleet.Loader{{What: "audiences", Load: p.loadAudiences}},

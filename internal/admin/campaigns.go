@@ -139,6 +139,8 @@ func campaignOf(s *sluice.CampaignSpec) sluice.Campaign {
 	if c.Protection.Pass == "" {
 		c.Protection.Pass = sluice.PassOff
 	}
+	c.Protection.SpreadSeed = "" // a copy draws its own
+	drawSeed(&c.Protection)
 	if s.Goods != nil {
 		c.Goods = *s.Goods
 	}

@@ -1,6 +1,8 @@
 package admin
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"slices"
 	"time"
 
@@ -145,12 +147,37 @@ func sameTerms(a, b *sluice.CouponTerms) bool {
 		a.ValidDays == b.ValidDays && a.ValidFrom == b.ValidFrom && a.ValidUntil == b.ValidUntil
 }
 
+// spread sets over how many seconds the opening is spread: until it has begun, since each buyer was told a slot then.
+func (e *editor) spread(v *int64) bool {
+	if v == nil {
+		return false
+	}
+	n := int(min(max(*v, -1), sluice.MaxSpreadSec+1))
+	if !set(e, "protection.spread_s", &e.c.Protection.SpreadSec, &n, !e.started && !e.ended) {
+		return false
+	}
+	drawSeed(&e.c.Protection)
+	return true
+}
+
+// drawSeed draws what a spread opening's slots are drawn from, once: what was published of it stands.
+func drawSeed(p *sluice.Protection) {
+	if p.SpreadSec > 0 && p.SpreadSeed == "" {
+		var seed sluice.Seed
+		_, _ = rand.Read(seed[:]) // crypto/rand.Read never fails
+		p.SpreadSeed = hex.EncodeToString(seed[:])
+	}
+}
+
 // guards are the settings of the gate: they may change at any time, since they promise nothing.
 func (e *editor) guards(p *sluice.CampaignPatch) {
 	a := set(e, "protection.pass", &e.c.Protection.Pass, p.Pass, true)
 	b := set(e, "protection.per_user_rate", &e.c.Protection.PerUserRate, p.PerUserRate, true)
 	c := set(e, "protection.max_rate", &e.c.Protection.MaxRate, p.MaxRate, true)
-	if a || b || c {
+	d := set(e, "protection.challenge", &e.c.Protection.Challenge, p.Challenge, true)
+	set(e, "protection.signature", &e.c.Protection.Signature, p.Signature, true)
+	s := e.spread(p.SpreadSec)
+	if a || b || c || d || s {
 		e.protection(e.c.Protection)
 	}
 	if p.Eligibility != nil {

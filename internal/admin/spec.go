@@ -3,6 +3,7 @@ package admin
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -155,12 +156,14 @@ func (f *faults) merchants(ids []string) {
 
 func (f *faults) protection(p sluice.Protection) {
 	switch p.Pass {
-	case "", sluice.PassOff:
-	case sluice.PassAdaptive, sluice.PassAlways:
-		f.add("protection.pass", "must be off: this version has no passes yet")
+	case "", sluice.PassOff, sluice.PassAdaptive, sluice.PassAlways:
 	default:
-		f.add("protection.pass", "must be off, adaptive or always; only off is there in this version")
+		f.add("protection.pass", "must be off, adaptive or always")
 	}
+	if p.Challenge != "" && !slices.Contains(sluice.ChallengeTypes(), p.Challenge) {
+		f.add("protection.challenge", "must be pow, slider, image or siteverify, or absent")
+	}
+	within(f, "protection.spread_s", p.SpreadSec, 0, sluice.MaxSpreadSec)
 	f.rate("protection.per_user_rate", p.PerUserRate, sluice.MaxPerUserRate)
 	f.rate("protection.max_rate", p.MaxRate, sluice.MaxRate)
 }

@@ -43,6 +43,7 @@ type AdminDeps struct {
 	Nodes     NodeList
 	Blocklist BlocklistDesk
 	KeyDesk   KeyDesk
+	PassKeys  PassKeyDesk
 	Sessions  SessionDesk
 	Audit     AuditLog
 	Events    EventFeed
@@ -114,6 +115,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerNodes(api)
 	a.registerBlocklist(api)
 	a.registerKeys(api)
+	a.registerPassKeys(api)
 	a.registerSessions(api)
 	a.registerAudit(api)
 	a.registerEvents(api)

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -79,6 +78,11 @@ type adminProtection struct {
 	Pass        sluice.PassMode `json:"pass" enum:"off,adaptive,always"`
 	PerUserRate float64         `json:"per_user_rate" doc:"0: the server's default"`
 	MaxRate     float64         `json:"max_rate" doc:"0: no bound of its own"`
+
+	Challenge sluice.ChallengeType `json:"challenge,omitempty" enum:"pow,slider,image,siteverify"`
+	Signature bool                 `json:"signature,omitempty" doc:"Claims are signed with the pass's key"`
+	SpreadSec int                  `json:"spread_s,omitempty" doc:"Seconds over which the opening is spread"`
+	SeedHash  string               `json:"spread_seed_hash,omitempty" doc:"SHA-256 of the seed of the slots, in hex"`
 }
 
 type adminEligibility struct {
@@ -86,13 +90,18 @@ type adminEligibility struct {
 	Audience bool                `json:"audience,omitempty" doc:"Only users that were uploaded for the campaign"`
 }
 
+func adminProtectionOf(c *sluice.Campaign) adminProtection {
+	p := protectionOf(c, 0)
+	return adminProtection{Pass: p.Pass, PerUserRate: c.Protection.PerUserRate, MaxRate: c.Protection.MaxRate,
+		Challenge: p.Challenge, Signature: p.Signature, SpreadSec: p.SpreadSec, SeedHash: p.SeedHash}
+}
+
 func adminCampaignOf(v *sluice.CampaignView) adminCampaign {
 	a := adminCampaign{
 		ID: v.ID, Kind: v.Kind, Title: v.Title, ImageURL: v.ImageURL, Total: v.Stock.Total, PerUserLimit: v.PerUserLimit,
 		StartsAt: v.StartsAt.Time(), EndsAt: v.EndsAt.Time(), LimitGroup: v.LimitGroup, LoadTest: v.LoadTest,
-		Protection: adminProtection{cmp.Or(v.Protection.Pass, sluice.PassOff), v.Protection.PerUserRate,
-			v.Protection.MaxRate},
-		State: v.State, StateNote: v.ControlNote, Available: v.Available, Queued: v.Queued, Held: v.Stock.Held,
+		Protection: adminProtectionOf(&v.Campaign),
+		State:      v.State, StateNote: v.ControlNote, Available: v.Available, Queued: v.Queued, Held: v.Stock.Held,
 		Sold: v.Stock.Sold, CreatedTotal: v.Created, Revision: v.Revision, SoldOutAt: moment(v.SoldOutAt),
 		CreatedAt: v.CreatedAt.Time(), UpdatedAt: v.UpdatedAt.Time(), Shards: max(1, v.Shards),
 	}
@@ -152,9 +161,13 @@ type (
 		MerchantIDs      []string          `json:"merchant_ids,omitempty" nullable:"false" doc:"Absent: every merchant"`
 	}
 	protectionBody struct {
-		Pass        *sluice.PassMode `json:"pass,omitempty" nullable:"false" doc:"off; adaptive and always come with passes"`
+		Pass        *sluice.PassMode `json:"pass,omitempty" nullable:"false" doc:"off, adaptive or always"`
 		PerUserRate *float64         `json:"per_user_rate,omitempty" nullable:"false" doc:"A second, up to 1,000"`
 		MaxRate     *float64         `json:"max_rate,omitempty" nullable:"false" doc:"Claims a second to admission"`
+
+		Challenge *sluice.ChallengeType `json:"challenge,omitempty" nullable:"false" doc:"pow, slider, image or siteverify"`
+		Signature *bool                 `json:"signature,omitempty" nullable:"false" doc:"Claims have to be signed"`
+		SpreadSec *int64                `json:"spread_s,omitempty" nullable:"false" doc:"Spread the opening, 0 to 60 s"`
 	}
 	eligibilityBody struct {
 		Claims   map[string][]string `json:"claims,omitempty" doc:"Each named token claim must have one of the values"`
@@ -208,6 +221,8 @@ func (b *campaignBody) spec() sluice.CampaignSpec {
 	if p := b.Protection; p != nil {
 		s.Protection = sluice.Protection{
 			Pass: valueOr(p.Pass, sluice.PassOff), PerUserRate: valueOr(p.PerUserRate, 0), MaxRate: valueOr(p.MaxRate, 0),
+			Challenge: valueOr(p.Challenge, ""), Signature: valueOr(p.Signature, false),
+			SpreadSec: spreadSec(valueOr(p.SpreadSec, 0)),
 		}
 	}
 	if e := b.Eligibility; e != nil {
@@ -215,6 +230,9 @@ func (b *campaignBody) spec() sluice.CampaignSpec {
 	}
 	return s
 }
+
+// spreadSec keeps what is out of bounds out of bounds on machines whose int has 32 bits.
+func spreadSec(n int64) int { return int(min(max(n, -1), sluice.MaxSpreadSec+1)) }
 
 func (b *couponBody) terms() *sluice.CouponTerms {
 	if b == nil {
@@ -238,6 +256,7 @@ func (b *campaignPatchBody) patch() sluice.CampaignPatch {
 	}
 	if g := b.Protection; g != nil {
 		p.Pass, p.PerUserRate, p.MaxRate = g.Pass, g.PerUserRate, g.MaxRate
+		p.Challenge, p.Signature, p.SpreadSec = g.Challenge, g.Signature, g.SpreadSec
 	}
 	if e := b.Eligibility; e != nil {
 		p.Eligibility = &sluice.Eligibility{Claims: e.Claims, Audience: e.Audience}

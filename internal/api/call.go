@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -98,6 +99,12 @@ var (
 	typeJSON           = []byte("application/json")
 	typeProblem        = []byte(problemType)
 )
+
+// pathOf gives the path of a request as it was sent, without the query: what is signed.
+func pathOf(uri []byte) []byte {
+	path, _, _ := bytes.Cut(uri, []byte("?"))
+	return path
+}
 
 // path gives the path as it was sent, decoded only where it has escapes.
 func (c *call) path() []byte {

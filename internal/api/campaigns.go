@@ -64,7 +64,25 @@ type CampaignCoupon struct {
 }
 
 type campaignProtection struct {
-	Pass sluice.PassMode `json:"pass" enum:"off,adaptive,always"`
+	Pass      sluice.PassMode      `json:"pass" enum:"off,adaptive,always"`
+	Challenge sluice.ChallengeType `json:"challenge,omitempty" enum:"pow,slider,image,siteverify"`
+	Signature bool                 `json:"signature,omitempty" doc:"Claims are signed with the pass's key"`
+	SpreadSec int                  `json:"spread_s,omitempty" doc:"The opening is spread: each buyer has a slot"`
+	SeedHash  string               `json:"spread_seed_hash,omitempty" doc:"SHA-256 of the seed of the slots, in hex"`
+	Seed      string               `json:"spread_seed,omitempty" doc:"The seed, in hex, once the spread is over"`
+}
+
+// protectionOf is a campaign's protection as it stands at now: the seed of its slots is told once nobody waits for one.
+func protectionOf(v *sluice.Campaign, now sluice.Millis) campaignProtection {
+	p := campaignProtection{Pass: cmp.Or(v.Protection.Pass, sluice.PassOff), Challenge: v.Protection.Challenge,
+		Signature: v.Protection.Signature, SpreadSec: v.Protection.SpreadSec}
+	if seed, ok := sluice.ParseSeed(v.Protection.SpreadSeed); ok && p.SpreadSec > 0 {
+		p.SeedHash = seed.Hash()
+		if now >= v.SpreadEnds() {
+			p.Seed = v.Protection.SpreadSeed
+		}
+	}
+	return p
 }
 
 type campaignList struct {
@@ -219,7 +237,7 @@ func (p *Public) campaignAnswer(v *sluice.CampaignView) *campaignAnswer {
 	a := &campaignAnswer{
 		ID: v.ID, Kind: v.Kind, Title: v.Title, ImageURL: v.ImageURL, State: string(v.State), Total: v.Stock.Total,
 		Available: v.Available, PerUserLimit: v.PerUserLimit, StartsAt: v.StartsAt.Time(), EndsAt: v.EndsAt.Time(),
-		Protection: campaignProtection{Pass: cmp.Or(v.Protection.Pass, sluice.PassOff)},
+		Protection: protectionOf(&v.Campaign, sluice.MillisOf(p.cfg.Now())),
 		SoldOutAt:  moment(v.SoldOutAt), MayReturn: v.MayReturn, NextReleaseAt: moment(v.NextReleaseAt),
 		LoginURL: p.cfg.LoginURL, PayURL: p.cfg.PayURL,
 	}

@@ -9,9 +9,6 @@ import (
 	"github.com/sluice-sale/sluice"
 )
 
-// maxPass bounds a pass, in bytes.
-const maxPass = 4096
-
 // claimBody is the body of a claim, read by hand: this is the one decoder that every buyer passes in the same
 // second. The strings point into the body, or into room where they were escaped.
 type claimBody struct {
@@ -98,7 +95,7 @@ func (b *claimBody) member(key []byte, limit int) bool {
 		return b.stringMember("request_id", &b.requestID, sluice.MaxRequestID)
 	case "pass":
 		b.once(&b.hasPass, "pass")
-		return b.stringMember("pass", &b.pass, maxPass)
+		return b.stringMember("pass", &b.pass, sluice.MaxPass)
 	case "quantity":
 		b.once(&b.hasQuantity, "quantity")
 		return b.number(limit)

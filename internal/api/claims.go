@@ -24,15 +24,19 @@ type Claims interface {
 type claimRequest struct {
 	RequestID string `json:"request_id,omitempty" minLength:"1" maxLength:"128" doc:"The same id gives the same claim"`
 	Quantity  int    `json:"quantity,omitempty" minimum:"1" doc:"Default 1; at most the campaign's limit per user"`
-	Pass      string `json:"pass,omitempty" maxLength:"4096"`
+	Pass      string `json:"pass,omitempty" maxLength:"512" doc:"Of POST /v1/campaigns/{id}/passes"`
 }
 
 type claimList struct {
 	Items []claimAnswer `json:"items" nullable:"false"`
 }
 
+// deviceDoc documents the header that names the device.
+func deviceDoc() paramDoc {
+	return paramDoc{"X-Device-Id", "string", "The device, where the token has no claim did", 0, sluice.MaxDeviceID}
+}
+
 func claimRoutes() []route {
-	device := paramDoc{"X-Device-Id", "string", "The device, where the token has no claim did", 0, sluice.MaxDeviceID}
 	return []route{
 		{
 			method: "POST", path: "/v1/campaigns/{id}/claims", auth: authClaim, lane: laneClaim, maxBody: maxClaimBody,
@@ -42,7 +46,11 @@ func claimRoutes() []route {
 				detail: "Decisions are 200 with a code, or 403, 409 and 429 where api.decision_status is http. " +
 					"After a 503 or a broken connection ask for the claim, or send the same request id again: never a new one.",
 				header: []paramDoc{
-					{"Idempotency-Key", "string", "The same as request_id", 1, sluice.MaxRequestID}, device,
+					{"Idempotency-Key", "string", "The same as request_id", 1, sluice.MaxRequestID}, deviceDoc(),
+					{"Sluice-Timestamp", "string", "Of a signed claim: Unix milliseconds, at most a minute off", 1, 15},
+					{"Sluice-Nonce", "string", "Of a signed claim: never used before, of A-Z a-z 0-9 - _", 16, 64},
+					{"Sluice-Request-Signature", "string", "Hex HMAC-SHA256 under the signing key, of method, path, " +
+						"hex SHA-256 of the body, timestamp and nonce, joined by line feeds", 64, 64},
 				},
 				problems: []int{http.StatusConflict, http.StatusServiceUnavailable},
 			},
@@ -85,6 +93,10 @@ func (p *Public) claim(c *call) {
 	c.claim.Addr = c.addr()
 	c.claim.Device = unsafeString(h.Peek("X-Device-Id"))
 	c.claim.At = sluice.MillisOf(began)
+	if mac := h.Peek("Sluice-Request-Signature"); len(mac) > 0 {
+		c.claim.Signature = sluice.RequestSignature{MAC: mac, Timestamp: h.Peek("Sluice-Timestamp"),
+			Nonce: h.Peek("Sluice-Nonce"), Method: c.ctx.Method(), Path: pathOf(h.RequestURI()), Body: c.ctx.Request.Body()}
+	}
 	if c.deadline == nil {
 		c.deadline = new(lazyDeadline)
 	}

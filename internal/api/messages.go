@@ -117,6 +117,12 @@ var codeText = map[string]text{
 	codeUncertain:       {"The outcome is not known; check before trying again", "结果未知，请先核对再重试"},
 	codeInternal:        {"Something went wrong on our side", "服务器内部错误"},
 
+	"CHALLENGE_FAILED":      {"That was not right; try again", "验证未通过，请重试"},
+	"CHALLENGE_GONE":        {"The verification has expired or was used; ask for a new one", "验证已失效，请重新获取"},
+	"NO_CHALLENGES":         {"There is no verification to be had at the moment", "暂时无法进行验证"},
+	"PASS_TOO_EARLY":        {"Verification opens ten minutes before the start", "开始前 10 分钟可提前验证"},
+	"PASS_KEY_EXISTS":       {"Another node has made this key", "该密钥已由其他节点生成"},
+	"TOO_MANY_PASS_KEYS":    {"Too many keys are still needed", "仍在使用的密钥过多"},
 	"CAMPAIGN_STATE":        {"The campaign's state does not allow this", "活动当前状态不允许此操作"},
 	"ORDER_STATE":           {"The order's state does not allow this", "订单当前状态不允许此操作"},
 	"COUPON_STATE":          {"The coupon's state does not allow this", "券当前状态不允许此操作"},

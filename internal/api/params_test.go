@@ -22,6 +22,7 @@ func TestParametersAreRead(t *testing.T) {
 		Switches:  struct{ api.SwitchDesk }{},
 		Blocklist: struct{ api.BlocklistDesk }{},
 		KeyDesk:   struct{ api.KeyDesk }{},
+		PassKeys:  struct{ api.PassKeyDesk }{},
 		Audit:     struct{ api.AuditLog }{},
 		Events:    struct{ api.EventFeed }{},
 		Reports:   struct{ api.ReportDesk }{},

@@ -54,7 +54,7 @@ type PublicConfig struct {
 
 	MaxBody                                int // bytes of a body; default 64 KB. A claim's has at most 16 KB all the same
 	MaxConns, MaxRequestsPerConn           int
-	MaxClaims, MaxWaits, MaxLists, MaxRest int // in flight
+	MaxClaims, MaxWaits, MaxLists, MaxRest int // in flight; as many of passes as of lists
 	ReadTimeout, WriteTimeout, IdleTimeout time.Duration
 	ClaimTimeout, RequestTimeout           time.Duration
 	OnClaim                                func(r sluice.Reason, took time.Duration) // may be nil; must not block
@@ -71,6 +71,7 @@ type PublicDeps struct {
 	Orders    Orders
 	Coupons   Coupons
 	Keys      Keys
+	Passes    Passes
 }
 
 // Public is the public listener. It owns its server and the counters of what is in flight.
@@ -111,7 +112,7 @@ func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 	p.waits, p.noWaits = context.WithCancel(p.base)
 	p.maxLane = [numLanes]int64{
 		laneRest: int64(cfg.MaxRest), laneClaim: int64(cfg.MaxClaims), laneWait: int64(cfg.MaxWaits),
-		laneList: int64(cfg.MaxLists),
+		laneList: int64(cfg.MaxLists), lanePass: int64(cfg.MaxLists),
 	}
 	p.calls.New = func() any { return new(call) }
 	p.routes = publicRoutes()
@@ -134,7 +135,9 @@ func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 // publicRoutes collects the routes of every noun, in the order in which they are documented.
 func publicRoutes() []route {
 	var all []route
-	for _, noun := range [...]func() []route{timeRoutes, campaignRoutes, claimRoutes, orderRoutes, couponRoutes} {
+	for _, noun := range [...]func() []route{
+		timeRoutes, campaignRoutes, passRoutes, claimRoutes, orderRoutes, couponRoutes,
+	} {
 		all = append(all, noun()...)
 	}
 	return all
@@ -304,7 +307,7 @@ func (p *Public) shed(l lane, n int64) bool {
 func (p *Public) InFlight() map[string]int64 {
 	return map[string]int64{
 		"claims": p.inFlight[laneClaim].Load(), "results": p.inFlight[laneWait].Load(),
-		"lists": p.inFlight[laneList].Load(), "rest": p.inFlight[laneRest].Load(),
+		"lists": p.inFlight[laneList].Load(), "passes": p.inFlight[lanePass].Load(), "rest": p.inFlight[laneRest].Load(),
 	}
 }
 

@@ -26,6 +26,7 @@ const (
 	laneClaim             // claims: answers BUSY when full
 	laneWait              // results, which may be waited for
 	laneList              // wallet pages: shed first
+	lanePass              // passes and challenges
 	laneFree              // answered from memory: never shed
 	numLanes
 )

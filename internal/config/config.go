@@ -52,6 +52,7 @@ type Config struct {
 		Key Secrets `key:"key" min:"8"`
 	} `key:"admin"`
 	Payment Payment `key:"payment"`
+	Pass    Pass    `key:"pass"`
 
 	Capacity struct {
 		Rate float64 `key:"rate" min:"0" max:"10000000" default:"0"`
@@ -124,6 +125,12 @@ type JWT struct {
 type Payment struct {
 	Secret   Secrets `key:"secret" min:"8"`
 	Provider string  `key:"provider" oneof:"auto,sandbox,signed" default:"auto"`
+}
+
+// Pass is what passes live by. Their keys are made by the server and kept in the ledger.
+type Pass struct {
+	TTL         time.Duration `key:"ttl" min:"1m" max:"1h" default:"15m"`
+	RotateEvery time.Duration `key:"rotate_every" min:"3h" max:"8760h" default:"24h"`
 }
 
 // DecisionLog is the log of every decision of the gate.

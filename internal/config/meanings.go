@@ -69,6 +69,9 @@ var meanings = map[string]string{
 	"jwt.leeway":      "How far exp and nbf may be off.",
 	"payment.secret": "Secrets that sign payment notifications. Several at once, for rotation. Unset: made and " +
 		"kept in the data folder.",
+	"pass.ttl": "How long a pass holds: from the start of its campaign, or from when it is given where that is later.",
+	"pass.rotate_every": "At what age the key that passes are signed with is replaced. Passes of the old one hold as " +
+		"long as they live.",
 	"payment.provider": "sandbox: a buyer may pay an order by calling its pay route, for trials; signed: only " +
 		"signed notifications pay; auto: sandbox while the public listener is on a loopback address and no proxy is " +
 		"trusted, else signed.",
