@@ -74,12 +74,12 @@ func (call *AdmitCall) check() error {
 
 func (call *AdmitCall) keys(k *keys) []string {
 	at := k.of(call.Campaign, call.Shard)
-	all := make([]string, 0, 5+len(call.Peers))
+	all := make([]string, 0, 5+2*len(call.Peers))
 	all = append(all, at.gate, at.claims, at.pending, at.holders, at.outbox)
 	if len(call.Peers) > 0 {
 		stem := k.stem(call.Campaign, call.Shard)
 		for _, peer := range call.Peers {
-			all = append(all, stem+peer+":claims")
+			all = append(all, stem+peer+":claims", stem+peer+":pending")
 		}
 	}
 	return all

@@ -146,7 +146,7 @@ func (g *Gates) many(ctx context.Context, key string, fields []string) ([]rueidi
 	return all, sorted(err, "read %d of %s", len(fields), key)
 }
 
-// claimsOf reads a user's value. calls names the call that admitted each claim, as it stands in pending's fields;
+// claimsOf reads a user's value of the long form. calls names the call that admitted each claim, as it stands in pending's fields;
 // empty where it is settled.
 func claimsOf(user, value string) (all []sluice.GateClaim, calls []string) {
 	for at := headSize; at+recordSize <= len(value) && len(user) == halfSize; at += recordSize {
@@ -228,12 +228,19 @@ func (g *Gates) fill(ctx context.Context, pending string, a *admitted, all []slu
 // Claims walks over all claims of a shard, in pieces and in no order; one that is changed meanwhile may come twice.
 func (g *Gates) Claims(ctx context.Context, c sluice.Campaign, shard int, each func([]sluice.GateClaim) error) error {
 	k := g.c.keys.of(&c, shard)
-	known := newAdmitted()
+	known, ids := newAdmitted(), lists{}
 	return g.scan(ctx, k.claims, scanCount, func(pairs []string) error {
+		users, values := make([]string, len(pairs)/2), make([]string, len(pairs)/2)
+		for i := range users {
+			users[i], values[i] = pairs[2*i], pairs[2*i+1]
+		}
+		if err := g.long(ctx, k, ids, users, values); err != nil {
+			return err
+		}
 		var all []sluice.GateClaim
 		var calls []string
-		for i := 0; i+1 < len(pairs); i += 2 {
-			some, of := claimsOf(pairs[i], pairs[i+1])
+		for i := range users {
+			some, of := claimsOf(users[i], values[i])
 			all, calls = append(all, some...), append(calls, of...)
 		}
 		if err := g.fill(ctx, k.pending, known, all, calls); err != nil {
@@ -272,17 +279,13 @@ func (g *Gates) lookupPiece(
 	for i, id := range ids {
 		users[i] = string(id[:halfSize])
 	}
-	values, err := g.many(ctx, k.claims, users)
+	values, err := g.valuesOf(ctx, k, users)
 	if err != nil {
 		return err
 	}
 	var all []sluice.GateClaim
 	var calls []string
-	for i := range values {
-		v, err := values[i].ToString()
-		if err != nil {
-			continue // nothing of this user
-		}
+	for i, v := range values {
 		some, of := claimsOf(users[i], v)
 		for j := range some {
 			if some[j].ID == ids[i] {
@@ -311,7 +314,7 @@ func (g *Gates) PendingRaw(
 			if !ok {
 				continue
 			}
-			all, err := g.unsettled(ctx, k.claims, call, Deliveries("", []byte(pairs[i+1])))
+			all, err := g.unsettled(ctx, k, call, Deliveries("", []byte(pairs[i+1])))
 			if err != nil {
 				return err
 			}
@@ -328,7 +331,7 @@ func (g *Gates) PendingRaw(
 
 // unsettled leaves those messages of a call that are not settled. The ids stand in the same place in every version.
 func (g *Gates) unsettled(
-	ctx context.Context, claims string, call string, all []sluice.Delivery,
+	ctx context.Context, k shardKeys, call string, all []sluice.Delivery,
 ) ([]sluice.Delivery, error) {
 	ids := make([]sluice.ClaimID, len(all))
 	users := make([]string, len(all))
@@ -338,17 +341,13 @@ func (g *Gates) unsettled(
 		}
 		users[i] = string(ids[i][:halfSize])
 	}
-	values, err := g.many(ctx, claims, users)
+	values, err := g.valuesOf(ctx, k, users)
 	if err != nil {
 		return nil, err
 	}
 	kept := all[:0]
 	for i := range all {
-		v, err := values[i].ToString()
-		if err != nil {
-			continue
-		}
-		some, calls := claimsOf(users[i], v)
+		some, calls := claimsOf(users[i], values[i])
 		for j := range some {
 			if some[j].ID == ids[i] && calls[j] == call {
 				kept = append(kept, all[i])

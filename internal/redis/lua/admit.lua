@@ -1,5 +1,6 @@
 -- Admits claims of one shard.
--- KEYS: 1 gate, 2 claims, 3 pending, 4 holders, 5 outbox, 6… claims of the other campaigns of the limit group
+-- KEYS: 1 gate, 2 claims, 3 pending, 4 holders, 5 outbox, 6… claims and pending of each other campaign of the limit
+--   group
 -- ARGV: 1 epoch, 2 start, 3 end of the window (ms), 4 units that a user may have, 5 the name of this call, 8 bytes, 6 the
 --   users who come more than once in it, 10 bytes each, 7 the quantity where all claims have the same, else 0, 8 all
 --   messages, one after the other, 9 all users, one after the other, 10… for each claim its user and the value of a user
@@ -13,7 +14,7 @@
 -- Fast: the number of calls does not depend on the number of claims. Redis hashes every string that Lua makes byte by
 --   byte, so that strings come as they are needed: where nobody is known and all can be admitted, none is made.
 local count = (#ARGV - 9) / 2
-if #KEYS < 5 or count < 1 or count ~= floor(count) or not (whole(ARGV[1], 1, MAX) and whole(ARGV[2], 0, MAX)
+if #KEYS < 5 or #KEYS % 2 == 0 or count < 1 or count ~= floor(count) or not (whole(ARGV[1], 1, MAX) and whole(ARGV[2], 0, MAX)
     and whole(ARGV[3], 0, MAX) and whole(ARGV[4], 0, MAX) and whole(ARGV[7], 0, 65535)) or #ARGV[5] ~= 8
     or ARGV[5] == NONE or #ARGV[6] % 10 ~= 0 or #ARGV[8] < count * 45 or #ARGV[9] ~= count * 10 then
   return redis.error_reply('ARGS admit')
@@ -64,10 +65,15 @@ if same > 0 and open and not early and not late and #KEYS == 5 and ARGV[6] == ''
   end
 end
 
+long(KEYS[3], users, have)
 local others
 if #KEYS > 5 then
   others = {}
-  for k = 6, #KEYS do others[k - 5] = redis.call('HMGET', KEYS[k], unpack(users)) end
+  for k = 6, #KEYS, 2 do
+    local theirs = redis.call('HMGET', KEYS[k], unpack(users))
+    long(KEYS[k + 1], users, theirs)
+    others[#others + 1] = theirs
+  end
 end
 local again = {}                           -- user -> where the user's value stands in set, for those who come again
 for i = 1, #ARGV[6], 10 do again[sub(ARGV[6], i, i + 9)] = 0 end

@@ -27,6 +27,7 @@ if piece < pieces then return 1 end
 local live, available = tonumber(g[5] or 0), tonumber(g[6] or 0)
 local queued, waiting = tonumber(g[7] or 0), tonumber(g[8] or 0)
 local have = redis.call('HMGET', KEYS[2], unpack(users))
+long(KEYS[3], users, have)
 
 local set, changed, n, fresh, calls = {}, {}, 0, {}, {}
 for i = 1, count do

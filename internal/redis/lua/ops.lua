@@ -30,6 +30,7 @@ local available, returning, lease = tonumber(g[2]), tonumber(g[3]), tonumber(g[4
 local live, queued, waiting = tonumber(g[5]), tonumber(g[6]), tonumber(g[7])
 if returning > 0 and now >= lease then available, returning = available + returning, 0 end
 local have = redis.call('HMGET', KEYS[2], unpack(users))
+long(KEYS[3], users, have)
 local marked = redis.call('HMGET', KEYS[5], unpack(marks))
 
 local letters, set, changed, n = {}, {}, {}, 0

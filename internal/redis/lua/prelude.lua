@@ -3,8 +3,11 @@
 -- A user's value in the claims hash is a head of 4 bytes (the units that the user's claims take of the limit) and 24
 -- bytes a claim: 10 of its id's second half, then quantity, live units and limit units, 2 bytes each, big-endian, then
 -- 8 bytes that name the call that admitted it, while it is pending; zeroes later.
--- The pending hash has, for each call that is not settled whole, m<call> with its messages as they stand in the outbox
--- and n<call> with how many of them are pending. So admitting is one look-up and one entry a claim, not two.
+-- The short form of a value is 10 bytes: the quantity of the only claim that the user has, live, whole and pending, and
+-- the call that admitted it. Whoever meets one makes the long form of it (long), and writes long forms.
+-- The pending hash has, for each call that is not settled whole, m<call> with its messages as they stand in the outbox,
+-- n<call> with how many of them are pending and, where there are short forms, i<call>: the halves of the ids that are
+-- their users', one after the other, then the other halves. So admitting is one look-up and one entry a claim, not two.
 -- A message (see message.go) has its length at 2-3 and its source at 42.
 local byte, sub, char, find, floor = string.byte, string.sub, string.char, string.find, math.floor
 
@@ -14,7 +17,12 @@ local function be4(n)
   return char(floor(n / 16777216), floor(n / 65536) % 256, floor(n / 256) % 256, n % 256)
 end
 
+-- head gives what a user's claims take of the limit, of either form.
 local function head(v)
+  if #v == 10 then
+    local a, b = byte(v, 1, 2)
+    return a * 256 + b
+  end
   local a, b, c, d = byte(v, 1, 4)
   return ((a * 256 + b) * 256 + c) * 256 + d
 end
@@ -29,6 +37,46 @@ local function place(v, half)
   local at = find(v, half, 5, true)
   while at and (at - 5) % 24 ~= 0 do at = find(v, half, at + 1, true) end
   return at
+end
+
+-- spot gives the number of a user among the n that begin a list of ids, looking from number from on; 0 where he is not.
+local function spot(ids, u, n, from)
+  local at = find(ids, u, from * 10 - 9, true)
+  while at and (at - 1) % 10 ~= 0 do at = find(ids, u, at + 1, true) end
+  at = at and (at + 9) / 10 or 0
+  return at <= n and at or 0
+end
+
+-- long puts the long form in the place of short ones. values are those of users; key is that of their pending hash.
+local function long(key, users, values)
+  local fields, place, k = {}, {}, 0
+  for i = 1, #values do
+    local v = values[i]
+    if v and #v == 10 then
+      local call = sub(v, 3)
+      if not place[call] then
+        k = k + 1
+        fields[k], place[call] = 'i' .. call, k
+      end
+    end
+  end
+  if k == 0 then return end
+  local lists = redis.call('HMGET', key, unpack(fields))
+  local last = {}                          -- claims come in the order of their calls, mostly
+  for i = 1, #values do
+    local v = values[i]
+    if v and #v == 10 then
+      local q, call = sub(v, 1, 2), sub(v, 3)
+      local ids = lists[place[call]] or ''
+      local n = #ids / 20
+      local from = last[call] or 1
+      local at = spot(ids, users[i], n, from)
+      if at == 0 and from > 1 then at = spot(ids, users[i], n, 1) end
+      if at == 0 then error('a claim without its call') end
+      last[call] = at
+      values[i] = char(0, 0) .. q .. sub(ids, (n + at) * 10 - 9, (n + at) * 10) .. q .. q .. q .. call
+    end
+  end
 end
 
 local function clock()
@@ -66,6 +114,7 @@ local function settleCalls(key, calls)
     else
       gone[#gone + 1] = names[i]
       gone[#gone + 1] = 'm' .. call
+      gone[#gone + 1] = 'i' .. call
     end
   end
   return set, gone

@@ -10,6 +10,7 @@ for i = 1, #ARGV do
   users[i] = sub(ARGV[i], 1, 10)
 end
 local have = redis.call('HMGET', KEYS[2], unpack(users))
+long(KEYS[3], users, have)
 local g = redis.call('HMGET', KEYS[1], 'queued', 'waiting')
 local queued = tonumber(g[1] or 0)
 local set, changed, n, calls, count = {}, {}, 0, {}, 0
