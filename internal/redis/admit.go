@@ -24,7 +24,6 @@ const (
 	recordSize = 24
 	headSize   = 4
 	halfSize   = 10
-	valueSize  = headSize + recordSize
 )
 
 // allAdmitted answers calls whose claims were all admitted. Nobody writes to it.
@@ -85,11 +84,11 @@ func (call *AdmitCall) keys(k *keys) []string {
 	return all
 }
 
-// args writes all that is sent into one piece of memory: the messages, the users, and the value of each user.
+// args writes all that is sent into one piece of memory: the messages, the users, and the other halves of their ids.
 func (call *AdmitCall) args() []string {
 	c := call.Campaign
 	n := len(call.Claims)
-	room := n * (halfSize + valueSize)
+	room := 2 * n * halfSize
 	for i := range call.Claims {
 		claim := &call.Claims[i]
 		room += minMessage + len(claim.Campaign) + len(claim.User) + len(claim.RequestID)
@@ -98,9 +97,8 @@ func (call *AdmitCall) args() []string {
 	buf := make([]byte, 0, room)
 	same := call.Claims[0].Quantity
 	for i := range call.Claims {
-		claim := call.Claims[i]
-		claim.Epoch = c.Epoch
-		buf = AppendMessage(buf, &claim)
+		claim := &call.Claims[i]
+		buf = appendMessage(buf, claim, c.Epoch)
 		if claim.Quantity != same {
 			same = 0
 		}
@@ -109,32 +107,27 @@ func (call *AdmitCall) args() []string {
 	for i := range call.Claims {
 		buf = append(buf, call.Claims[i].ID[:halfSize]...)
 	}
-	values := len(buf)
 	for i := range call.Claims {
-		buf = appendValue(buf, &call.Claims[i], name)
+		buf = append(buf, call.Claims[i].ID[halfSize:]...)
 	}
 	all := unsafe.String(unsafe.SliceData(buf), len(buf)) // nobody writes to buf any more
-	args := make([]string, 9, 9+2*n)
-	args[0], args[1] = number(c.Epoch), number(int64(c.StartsAt))
-	args[2], args[3] = number(int64(c.EndsAt)), strconv.Itoa(c.PerUserLimit)
-	args[4], args[5] = string(binary.BigEndian.AppendUint64(nil, name)), call.again()
-	args[6], args[7], args[8] = strconv.Itoa(same), all[:users], all[users:values]
-	for i := range n {
-		user, value := users+i*halfSize, values+i*valueSize
-		args = append(args, all[user:user+halfSize], all[value:value+valueSize])
+	return []string{
+		number(c.Epoch), number(int64(c.StartsAt)), number(int64(c.EndsAt)), strconv.Itoa(c.PerUserLimit),
+		string(binary.BigEndian.AppendUint64(nil, name)), call.again(), strconv.Itoa(same), all[:users], all[users:],
+		call.quantities(same),
 	}
-	return args
 }
 
-// appendValue appends what the claims hash holds of a user who has this claim only, admitted by the call of this
-// name.
-func appendValue(b []byte, c *sluice.Claim, call uint64) []byte {
-	b = binary.BigEndian.AppendUint32(b, uint32(c.Quantity)) // of the limit, in all
-	b = append(b, c.ID[halfSize:]...)
-	for range 3 { // quantity, live units, limit units
-		b = binary.BigEndian.AppendUint16(b, uint16(c.Quantity))
+// quantities are those of the claims, where they are not all the same.
+func (call *AdmitCall) quantities(same int) string {
+	if same != 0 {
+		return ""
 	}
-	return binary.BigEndian.AppendUint64(b, call)
+	b := make([]byte, 0, 2*len(call.Claims))
+	for i := range call.Claims {
+		b = binary.BigEndian.AppendUint16(b, uint16(call.Claims[i].Quantity))
+	}
+	return string(b)
 }
 
 // again names the users who come more than once.

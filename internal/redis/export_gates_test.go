@@ -49,7 +49,7 @@ func SampleArgs(c *sluice.Campaign) map[string]Sample {
 	sample := func(keys []string, args ...string) Sample { return Sample{keys, args, make([]bool, len(args))} }
 	all := map[string]Sample{
 		"admit": sample([]string{k.gate, k.claims, k.pending, k.holders, k.outbox}, e, "0", "9000000000000", "3", "12345678",
-			user, "1", string(AppendMessage(nil, &claim)), user, user, string(appendValue(nil, &claim, 5))),
+			user, "1", string(AppendMessage(nil, &claim)), user+half, ""),
 		"settled": sample([]string{k.gate, k.claims, k.pending}, string(claim.ID[:])),
 		"ops":     sample([]string{k.gate, k.claims, k.pending, k.holders, k.marks}, "r", e, user, half, "7", "2", "1", "1"),
 		"adjust":  sample([]string{k.gate, k.marks}, e, "1", "5"),

@@ -62,14 +62,16 @@ func checkClaim(c *sluice.Claim) error {
 
 // AppendMessage appends a claim as a message. The claim's parts are within the bounds of the root package; one that
 // is not is a mistake of the caller, and its message cannot be read back.
-func AppendMessage(b []byte, c *sluice.Claim) []byte {
+func AppendMessage(b []byte, c *sluice.Claim) []byte { return appendMessage(b, c, c.Epoch) }
+
+func appendMessage(b []byte, c *sluice.Claim, epoch int64) []byte {
 	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
 	b = append(b, sluice.MessageVersion)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))
 	b = append(b, c.ID[:]...)
 	b = binary.BigEndian.AppendUint16(b, uint16(c.Quantity))
 	b = binary.BigEndian.AppendUint64(b, uint64(c.At))
-	b = binary.BigEndian.AppendUint64(b, uint64(c.Epoch))
+	b = binary.BigEndian.AppendUint64(b, uint64(epoch))
 	b = append(b, byte(c.Source))
 	for _, s := range [...]string{c.Campaign, c.User, c.RequestID} {
 		b = append(b, byte(len(s)))

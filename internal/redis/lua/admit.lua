@@ -3,8 +3,8 @@
 --   group
 -- ARGV: 1 epoch, 2 start, 3 end of the window (ms), 4 units that a user may have, 5 the name of this call, 8 bytes, 6 the
 --   users who come more than once in it, 10 bytes each, 7 the quantity where all claims have the same, else 0, 8 all
---   messages, one after the other, 9 all users, one after the other, 10… for each claim its user and the value of a user
---   who has this claim only
+--   messages, one after the other, 9 the halves of the claims' ids that are their users', one after the other, then the
+--   other halves, 10 where quantities differ each claim's, 2 bytes, else nothing
 -- Returns: {status, epoch, now, available, returning, queued, letters, list…}. status 0: no gate; 1: decided; 2: another
 --   epoch. letters has one letter a claim, or none at all where every claim was admitted: A admitted, Q replay that is
 --   not settled, L replay that lives, E replay that ended, R the id with another quantity, C sealed, N before, X after
@@ -12,19 +12,17 @@
 -- Atomic: permit, limit, record, pending and message change together or not at all. Everything is read and checked
 --   before the first write, since an error in a script keeps what it wrote. Sent twice it gives replays.
 -- Fast: the number of calls does not depend on the number of claims. Redis hashes every string that Lua makes byte by
---   byte, so that strings come as they are needed: where nobody is known and all can be admitted, none is made.
-local count = (#ARGV - 9) / 2
-if #KEYS < 5 or #KEYS % 2 == 0 or count < 1 or count ~= floor(count) or not (whole(ARGV[1], 1, MAX) and whole(ARGV[2], 0, MAX)
-    and whole(ARGV[3], 0, MAX) and whole(ARGV[4], 0, MAX) and whole(ARGV[7], 0, 65535)) or #ARGV[5] ~= 8
-    or ARGV[5] == NONE or #ARGV[6] % 10 ~= 0 or #ARGV[8] < count * 45 or #ARGV[9] ~= count * 10 then
+--   byte, and makes an object of every one that it is handed: a claim that is its user's first costs one string, and
+--   what all of them have in common is one.
+local count = #ARGV == 10 and #ARGV[9] / 20 or 0
+if #KEYS < 5 or #KEYS % 2 == 0 or count < 1 or count ~= floor(count) or not (whole(ARGV[1], 1, MAX)
+    and whole(ARGV[2], 0, MAX) and whole(ARGV[3], 0, MAX) and whole(ARGV[4], 0, MAX) and whole(ARGV[7], 0, 65535))
+    or #ARGV[5] ~= 8 or ARGV[5] == NONE or #ARGV[6] % 10 ~= 0 or #ARGV[8] < count * 45
+    or #ARGV[10] ~= (ARGV[7] == '0' and 2 * count or 0) then
   return redis.error_reply('ARGS admit')
 end
-local users = {unpack(ARGV, 10, 9 + count)}  -- born at its size; every entry is replaced
-for i = 1, count do
-  local u = ARGV[8 + 2 * i]
-  if #u ~= 10 or #ARGV[9 + 2 * i] ~= 28 then return redis.error_reply('ARGS claim') end
-  users[i] = u
-end
+local users = {struct.unpack(string.rep('c10', count), ARGV[9])}
+users[count + 1] = nil                     -- where unpack has stopped
 
 local epoch = tonumber(ARGV[1])
 local g = redis.call('HMGET', KEYS[1], 'epoch', 'open', 'available', 'returning', 'lease', 'live', 'queued', 'waiting')
@@ -39,12 +37,18 @@ local have = redis.call('HMGET', KEYS[2], unpack(users))
 local starts, ends, limit, same = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[7])
 local early, late = now < starts, now >= ends
 
--- write records what was admitted. fresh are the users who were not known, one after the other.
-local function write(k, took, set, entry, fresh)
+-- write records what was admitted: k claims of took units. fresh are the users who were not known, one after the other,
+-- list those whose values are short and the other halves of their ids.
+local function write(k, took, set, entry, fresh, list)
+  local call = ARGV[5]
   redis.call('HSET', KEYS[1], 'available', available, 'returning', returning, 'live', g[6] + took, 'queued', g[7] + took,
     'waiting', g[8] + k, 'last', now)
-  redis.call('HSET', KEYS[2], unpack(set, set == ARGV and 10 or 1))
-  redis.call('HSET', KEYS[3], 'm' .. ARGV[5], entry, 'n' .. ARGV[5], k)
+  redis.call('HSET', KEYS[2], unpack(set))
+  if list == '' then
+    redis.call('HSET', KEYS[3], 'm' .. call, entry, 'n' .. call, k)
+  else
+    redis.call('HSET', KEYS[3], 'm' .. call, entry, 'n' .. call, k, 'i' .. call, list)
+  end
   if fresh ~= '' then redis.call('APPEND', KEYS[4], fresh) end
   redis.call('XADD', KEYS[5], '*', 'm', entry)
 end
@@ -59,8 +63,13 @@ if same > 0 and open and not early and not late and #KEYS == 5 and ARGV[6] == ''
     end
   end
   if new then
+    local set, short = {unpack(users)}, be2(same) .. ARGV[5]
+    for i = count, 1, -1 do
+      set[2 * i] = short
+      set[2 * i - 1] = users[i]
+    end
     available = available - same * count
-    write(count, same * count, ARGV, ARGV[8], ARGV[9])
+    write(count, same * count, set, ARGV[8], sub(ARGV[9], 1, 10 * count), ARGV[9])
     return {1, at, now, available, returning, g[7] + same * count, ''}
   end
 end
@@ -87,13 +96,14 @@ end
 
 local letters, lists = {}, {}
 local set, n, k, took = {}, 0, 0, 0
-local won, fresh = {}, {}
+local won, fresh, first, rest = {}, {}, {}, {}
 for i = 1, count do
-  local u, value, letter = users[i], ARGV[9 + 2 * i], nil
-  local q = two(value, 15)
+  local u, letter = users[i], nil
+  local half = sub(ARGV[9], (count + i) * 10 - 9, (count + i) * 10)
+  local q = same > 0 and same or two(ARGV[10], 2 * i - 1)
   local slot = again[u]
   local v = slot and slot > 0 and set[slot] or have[i]
-  local found = v and place(v, sub(value, 5, 14))
+  local found = v and place(v, half)
   if q == 0 then return redis.error_reply('ARGS quantity') end
   if found then
     if two(v, found + 10) ~= q then
@@ -136,10 +146,13 @@ for i = 1, count do
       letter = 'A'
       available, took, k = available - q, took + q, k + 1
       won[k] = messages[i]
-      if v then
-        value = be4(mine + q) .. sub(v, 5) .. sub(value, 5)
+      local units, value = be2(q), nil
+      if not v then fresh[#fresh + 1] = u end
+      if v or slot then
+        value = be4(mine + q) .. (v and sub(v, 5) or '') .. half .. units .. units .. units .. ARGV[5]
       else
-        fresh[#fresh + 1] = u
+        value = units .. ARGV[5]
+        first[#first + 1], rest[#rest + 1] = u, half
       end
       if slot and slot > 0 then
         set[slot] = value
@@ -154,7 +167,7 @@ for i = 1, count do
 end
 
 if k > 0 then
-  write(k, took, set, table.concat(won), table.concat(fresh))
+  write(k, took, set, table.concat(won), table.concat(fresh), table.concat(first) .. table.concat(rest))
 elseif moved then
   redis.call('HSET', KEYS[1], 'available', available, 'returning', returning)
 end
