@@ -26,9 +26,14 @@ type labCmd struct {
 	Connections int     `default:"1024" placeholder:"N" help:"Keep-alive connections at most. Default: 1024."`
 	Seed        uint64  `placeholder:"N" help:"Seed of the schedule, to repeat a run. Default: random."`
 
-	URL      string `name:"url" placeholder:"URL" help:"A running server, secrets as for serve. Default: its own."`
-	AdminURL string `name:"admin-url" placeholder:"URL" help:"Its operators' listener. Default: ${admin_url}."`
-	HTML     string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
+	URL      string  `name:"url" placeholder:"URL" help:"A running server, secrets as for serve. Default: its own."`
+	AdminURL string  `name:"admin-url" placeholder:"URL" help:"Its operators' listener. Default: ${admin_url}."`
+	Bots     bool    `help:"Also send bots: the same sale with protection off, adaptive and always; who gets the units."`
+	BotShare float64 `default:"0.8" placeholder:"SHARE" help:"With --bots: their share of the requests. Default: 0.8."`
+	Accounts int     `name:"bot-accounts" placeholder:"N" help:"With --bots: their accounts. Default: 80% of the stock."`
+	Solvers  int     `placeholder:"N" help:"With --bots: challenges they solve at once. Default: 8."`
+
+	HTML string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
 	dataFlags
 }
 
@@ -63,6 +68,9 @@ func (c *labCmd) setup(a *app) (lab.Config, error) {
 
 // Run runs it. A server that breaks its word is exit code 1.
 func (c *labCmd) Run(a *app) error {
+	if c.Bots {
+		return c.runBots(a)
+	}
 	cfg, err := c.setup(a)
 	if err != nil {
 		return err

@@ -104,6 +104,13 @@ type campaignBody struct {
 	Goods        *goodsBody  `json:"goods,omitempty"`
 	Coupon       *couponBody `json:"coupon,omitempty"`
 	LoadTest     bool        `json:"load_test"`
+
+	Protection *protectionBody `json:"protection,omitempty"`
+}
+
+type protectionBody struct {
+	Pass      string `json:"pass"`
+	Challenge string `json:"challenge,omitempty"`
 }
 
 // The unpaid window is long enough that no unit comes back while a run lasts: the audit counts on it. People who look
