@@ -30,7 +30,7 @@ type labCmd struct {
 	AdminURL string  `name:"admin-url" placeholder:"URL" help:"Its operators' listener. Default: ${admin_url}."`
 	Bots     bool    `help:"Also send bots: the same sale with protection off, adaptive and always; who gets the units."`
 	BotShare float64 `default:"0.8" placeholder:"SHARE" help:"With --bots: their share of the requests. Default: 0.8."`
-	Accounts int     `name:"bot-accounts" placeholder:"N" help:"With --bots: their accounts. Default: 80% of the stock."`
+	Accounts int     `name:"bot-accounts" placeholder:"N" help:"With --bots: their accounts. Default: half more than the stock."`
 	Solvers  int     `placeholder:"N" help:"With --bots: challenges they solve at once. Default: 8."`
 
 	HTML string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`

@@ -47,7 +47,7 @@ func (g *Gate) checkPass(w *walk) bool {
 		if needs == needSolved && !p.Solved {
 			return w.refuse(sluice.ReasonPassRequired)
 		}
-		draw, known = p.Draw, true
+		draw, known, w.solved = p.Draw, true, p.Solved
 		if e.campaign.Protection.Signature && !g.signed(w) {
 			return w.refuse(sluice.ReasonSignatureInvalid)
 		}

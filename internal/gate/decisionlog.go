@@ -132,7 +132,7 @@ func appendDecision(b []byte, w *walk, by string, at sluice.Millis, took time.Du
 	if w.verdict.Slow > 1 {
 		b = append(b, `,"slowed":true`...)
 	}
-	if w.verdict.Challenge {
+	if w.verdict.Challenge || w.solved {
 		b = append(b, `,"challenged":true`...)
 	}
 	b = strconv.AppendInt(append(b, `,"quantity":`...), int64(w.quantity), 10)

@@ -67,6 +67,7 @@ type walk struct {
 	token    *verified      // from the identity check on
 	device   string         // from the identity check on: the token's, else the header's
 	who      sluice.Subject // from the user check on, where there are risk rules
+	solved   bool           // its pass was earned by solving a challenge
 	verdict  sluice.Verdict // of the risk rules, from the user check on
 	times    float64        // how far above normal its source is, where the campaign asks; from the schedule on
 	id       sluice.ClaimID

@@ -26,7 +26,7 @@ type Bots struct {
 	Honest        int     `json:"honest"`          // buyers who are people; default 2,000
 	Stock         int64   `json:"stock"`           // units, one a user; default half of Honest
 	RequestShare  float64 `json:"request_share"`   // of the bots in all requests; default 0.8
-	Accounts      int     `json:"accounts"`        // of the bots; default 80% of the stock
+	Accounts      int     `json:"accounts"`        // of the bots; default half more than the stock
 	PerDevice     int     `json:"per_device"`      // accounts of a bots' device; default 20
 	PerAddress    int     `json:"per_address"`     // accounts of a bots' address; default 40
 	Forgers       float64 `json:"forgers"`         // share of the accounts whose device is a new header each time; default 0.4
@@ -64,7 +64,7 @@ func (b Bots) withDefaults() Bots {
 	if b.Stock == 0 {
 		b.Stock = int64(max(1, b.Honest/2))
 	}
-	orInt(&b.Accounts, max(1, int(b.Stock*8/10)))
+	orInt(&b.Accounts, max(1, int(b.Stock*3/2)))
 	orInt(&b.PerDevice, 20)
 	orInt(&b.PerAddress, 40)
 	orInt(&b.Solvers, 8)

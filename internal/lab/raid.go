@@ -104,7 +104,7 @@ func (f *farm) person(ctx context.Context, a *agent) {
 		return
 	}
 	if f.mode == sluice.PassAlways {
-		f.earn(ctx, a)
+		f.earn(ctx, a, false)
 	}
 	if a.rng.Float64() < 0.05 && arrives < -time.Second {
 		if f.until(ctx, -time.Duration(100+a.rng.IntN(900))*time.Millisecond) {
@@ -126,8 +126,7 @@ func (f *farm) person(ctx context.Context, a *agent) {
 			return
 		}
 		if reason == sluice.ReasonPassRequired || reason == sluice.ReasonPassInvalid {
-			a.challenged = true
-			if !f.earn(ctx, a) {
+			if !f.earn(ctx, a, a.pass != "" && !a.solved) {
 				return
 			}
 			continue
@@ -138,10 +137,19 @@ func (f *farm) person(ctx context.Context, a *agent) {
 	}
 }
 
-// earn asks for a pass until it has one, and solves what it is given.
-func (f *farm) earn(ctx context.Context, a *agent) bool {
+type askBody struct {
+	Challenge string `json:"challenge,omitempty"`
+}
+
+// earn asks for a pass until it has one, and solves what it is given; named: a challenge is wanted, since a pass that
+// was given for nothing does not do.
+func (f *farm) earn(ctx context.Context, a *agent, named bool) bool {
+	ask := askBody{}
+	if named {
+		ask.Challenge = f.b.Challenge
+	}
 	for range 10 {
-		s, _, err := f.post(ctx, a, "passes", struct{}{})
+		s, _, err := f.post(ctx, a, "passes", ask)
 		switch {
 		case err != nil || ctx.Err() != nil:
 		case s.Pass != "":
@@ -347,14 +355,11 @@ func (f *farm) grab(ctx context.Context, a *agent) sluice.Reason {
 	return reason
 }
 
-// earnSolved asks for passes until one was earned by solving: what was given for nothing does not help a source that
-// is far above normal.
+// earnSolved asks for challenges, by their name, until a pass was earned by solving: what was given for nothing does not
+// help a source that is far above normal.
 func (f *farm) earnSolved(ctx context.Context, a *agent) {
 	for ctx.Err() == nil && !a.solved {
-		if !f.earn(ctx, a) || a.solved {
-			continue
-		}
-		if !pause(ctx, time.Duration(500+a.rng.IntN(1000))*time.Millisecond) {
+		if f.earn(ctx, a, true); a.solved || !pause(ctx, time.Duration(500+a.rng.IntN(1000))*time.Millisecond) {
 			return
 		}
 	}
