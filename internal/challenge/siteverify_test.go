@@ -157,10 +157,10 @@ func score(c *challenge.SiteConfig)  { c.MinScore = 0.5 }
 func TestSiteverifyInTrouble(t *testing.T) {
 	ended := make(chan struct{})
 	for name, answer := range map[string]http.HandlerFunc{
-		"slow":     func(_ http.ResponseWriter, r *http.Request) { <-ended },
-		"500":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
-		"429":      func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
-		"redirect": func(w http.ResponseWriter, r *http.Request) { 
+		"slow": func(_ http.ResponseWriter, r *http.Request) { <-ended },
+		"500":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) },
+		"429":  func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(429) },
+		"redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
 		},
 		"bad JSON": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"success":`)) },
