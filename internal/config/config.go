@@ -57,6 +57,7 @@ type Config struct {
 	Capacity struct {
 		Rate float64 `key:"rate" min:"0" max:"10000000" default:"0"`
 	} `key:"capacity"`
+	Challenge   Challenge   `key:"challenge"`
 	DecisionLog DecisionLog `key:"decision_log"`
 	Log         Log         `key:"log"`
 	SQLite      SQLite      `key:"sqlite"`
@@ -131,6 +132,32 @@ type Payment struct {
 type Pass struct {
 	TTL         time.Duration `key:"ttl" min:"1m" max:"1h" default:"15m"`
 	RotateEvery time.Duration `key:"rotate_every" min:"3h" max:"8760h" default:"24h"`
+// Challenge is how puzzles are made and judged.
+type Challenge struct {
+	Life            time.Duration `key:"life" min:"10s" max:"30m" default:"2m"`
+	Tries           int           `key:"tries" min:"1" max:"10" default:"3"`
+	PoWMax          int           `key:"pow_max" min:"1000" max:"50000000" default:"50000"`
+	PoWCeiling      int           `key:"pow_ceiling" min:"1000" max:"50000000" default:"1000000"`
+	PoWRate         float64       `key:"pow_rate" min:"1" max:"1000000" default:"200"`
+	SliderTolerance int           `key:"slider_tolerance" min:"1" max:"12" default:"5"`
+	Pictures        string        `key:"pictures" kind:"path"`
+	Pool            int           `key:"pool" min:"1" max:"10000" default:"64"`
+	Workers         int           `key:"workers" min:"0" max:"256" default:"0"`
+	Waiting         int           `key:"waiting" min:"1" max:"100000" default:"256"`
+	Siteverify      Siteverify    `key:"siteverify"`
+}
+
+// Siteverify is the service whose widgets are shown to buyers of campaigns that ask for it.
+type Siteverify struct {
+	Provider  string        `key:"provider" oneof:"none,turnstile,hcaptcha,recaptcha" default:"none"`
+	SiteKey   string        `key:"site_key"`
+	Secret    Secrets       `key:"secret" min:"8"`
+	URL       string        `key:"url" kind:"url"`
+	Timeout   time.Duration `key:"timeout" min:"50ms" max:"10s" default:"2s"`
+	OnTrouble string        `key:"on_trouble" oneof:"closed,open" default:"closed"`
+	Hostnames []string      `key:"hostnames" kind:"hosts"`
+	Action    string        `key:"action"`
+	MinScore  float64       `key:"min_score" min:"0" max:"1" default:"0"`
 }
 
 // DecisionLog is the log of every decision of the gate.
@@ -159,6 +186,7 @@ type SQLite struct {
 type Limits struct {
 	Body        Size          `key:"body" min:"1KB" max:"1MB" default:"16KB"`
 	Connections int           `key:"connections" min:"16" max:"10000000" default:"200000"`
+	Once        int           `key:"once" min:"1000" max:"100000000" default:"1000000"`
 	ReadTimeout time.Duration `key:"read_timeout" min:"100ms" max:"5m" default:"10s"`
 	IdleTimeout time.Duration `key:"idle_timeout" min:"1s" max:"1h" default:"2m"`
 }

@@ -75,6 +75,31 @@ var meanings = map[string]string{
 	"payment.provider": "sandbox: a buyer may pay an order by calling its pay route, for trials; signed: only " +
 		"signed notifications pay; auto: sandbox while the public listener is on a loopback address and no proxy is " +
 		"trusted, else signed.",
+	"challenge.life":  "How long a challenge can be answered.",
+	"challenge.tries": "Answers to one challenge that are judged; after the last wrong one it is gone.",
+	"challenge.pow_max": "Proof of work: the largest number that can be the answer, for who is little above normal; half " +
+		"of it is tried in the mean.",
+	"challenge.pow_ceiling": "Proof of work: what suspicion and load raise `challenge.pow_max` to, at most.",
+	"challenge.pow_rate": "Proof of work: challenges a second on this node beyond which they become harder, in " +
+		"proportion.",
+	"challenge.slider_tolerance": "Slider: how many picture pixels the piece may lie off.",
+	"challenge.pictures": "Slider: folder of your own pictures, JPEG and PNG (up to 200, 8 MB and 4096 pixels a side " +
+		"each), read at the start; empty: pictures are painted.",
+	"challenge.pool":    "Slider and text image: pictures that are kept ready, of each kind.",
+	"challenge.workers": "Slider and text image: pictures drawn at once; 0: a quarter of the processors.",
+	"challenge.waiting": "Slider and text image: requests that may wait for a picture; the next hears BUSY.",
+	"challenge.siteverify.provider": "The service that campaigns with the challenge siteverify use; none: their buyers " +
+		"get proof of work.",
+	"challenge.siteverify.site_key": "The widget's public key.",
+	"challenge.siteverify.secret":   "The secret that the service is asked with; the first one counts.",
+	"challenge.siteverify.url": "Where the service is asked, in place of the provider's own address: https, or http on " +
+		"this machine.",
+	"challenge.siteverify.timeout": "How long the service may take to answer.",
+	"challenge.siteverify.on_trouble": "While the service gives no answer: closed (nobody passes by it), open (everybody " +
+		"does, counted as waived).",
+	"challenge.siteverify.hostnames": "Hosts on which the widget may have been solved; empty: any.",
+	"challenge.siteverify.action":    "The action that the widget must have been given; empty: any.",
+	"challenge.siteverify.min_score": "The least score, where the service gives one (reCAPTCHA v3); 0: none is asked for.",
 	"decision_log.on": "Write one JSON line for each decision of the gate. The switch decision_log turns it on and " +
 		"off while the server runs.",
 	"decision_log.file":      "Where; empty: decisions.log in the data folder.",
@@ -88,6 +113,8 @@ var meanings = map[string]string{
 	"sqlite.waiting":         "Writes that may wait; more are refused as unavailable.",
 	"limits.body":            "The largest body of a public request; a larger one is 413.",
 	"limits.connections":     "Connections to the public listener at once.",
-	"limits.read_timeout":    "How long a public request may take to arrive.",
-	"limits.idle_timeout":    "How long an idle connection is kept.",
+	"limits.once": "Nonces and answered challenges that one process remembers at a time where there is no Redis, about " +
+		"100 bytes each. While they are all in use, new ones are refused: none is forgotten before its time.",
+	"limits.read_timeout": "How long a public request may take to arrive.",
+	"limits.idle_timeout": "How long an idle connection is kept.",
 }

@@ -68,6 +68,8 @@ func (k Key) parse(texts []string) (any, error) {
 		return texts, checkEach(texts, checkFile)
 	case "origins":
 		return texts, checkEach(texts, checkOrigin)
+	case "hosts":
+		return texts, checkEach(texts, checkSite)
 	case "networks":
 		return parseNetworks(texts)
 	case "secrets":
@@ -194,6 +196,13 @@ func checkOrigin(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.Scheme+"://"+u.Host != text {
 		return fmt.Errorf("has %q, which is no origin: write scheme://host[:port] without a path, or *", text)
+	}
+	return nil
+}
+
+func checkSite(text string) error {
+	if text == "" || len(text) > 253 || strings.ContainsAny(text, " /:@*") {
+		return fmt.Errorf("has %q, which is no host: write a name, such as shop.example", text)
 	}
 	return nil
 }

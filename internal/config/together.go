@@ -36,9 +36,24 @@ func (l *loader) together(c *Loaded, broken map[string]bool) {
 		k := l.byName["admin_listen"]
 		l.fault(k, c.from[k.Name], []string{c.AdminListen}, "is the address of the public listener too")
 	}
+	l.siteverify(c, broken)
 	if slices.Contains(c.CORS.Origins, "*") && len(c.CORS.Origins) > 1 {
 		k := l.byName["cors.origins"]
 		l.fault(k, c.from[k.Name], c.CORS.Origins, "has * beside other origins: * alone lets in all")
+	}
+}
+
+// siteverify asks for all of a service or nothing of it, and for a ceiling that is none below the floor.
+func (l *loader) siteverify(c *Loaded, broken map[string]bool) {
+	v := &c.Challenge.Siteverify
+	judged := !broken["challenge.siteverify.provider"] && !broken["challenge.siteverify.secret"]
+	if judged && v.Provider != "none" && (v.SiteKey == "" || len(v.Secret) == 0) {
+		k := l.byName["challenge.siteverify.provider"]
+		l.fault(k, c.from[k.Name], []string{v.Provider}, "needs challenge.siteverify.site_key and .secret beside it")
+	}
+	if c.Challenge.PoWCeiling < c.Challenge.PoWMax && !broken["challenge.pow_max"] && !broken["challenge.pow_ceiling"] {
+		k := l.byName["challenge.pow_ceiling"]
+		l.fault(k, c.from[k.Name], []string{k.text(&c.Config)}, "is below challenge.pow_max")
 	}
 }
 

@@ -70,6 +70,10 @@ var (
 		"Payments by what they came to: applied, refund_due, ignored, mismatch, unknown_order."}
 	couponSteps = Def{"sluice_coupon_steps_total", Counter, []string{"op"},
 		"Steps of coupons at merchants that were carried out: lock, unlock, redeem, reverse."}
+	challengeEvents = Def{"sluice_challenges_total", Counter, []string{"kind", "event"},
+		"Challenges by kind and what became of them: issued, solved, failed (a wrong answer), gone (an answer to what is " +
+			"over, used up or not the caller's), busy (none could be made), trouble (a store or service gave no answer), " +
+			"waived (a service gave no answer, and challenge.siteverify.on_trouble is open)."}
 	ready     = Def{"sluice_ready", Gauge, nil, "1 while /readyz says ready."}
 	uptime    = Def{"sluice_uptime_seconds", Gauge, nil, "Since the process started."}
 	buildInfo = Def{"sluice_build_info", Gauge, []string{"version", "revision", "go"},
@@ -81,7 +85,7 @@ func Defs() []Def {
 	return append([]Def{
 		claims, outcomes, claimSeconds, admissionSeconds, claimsWaiting, units, campaignState, batchClaims, batchWrites,
 		commitSeconds, transactionSeconds, transactions, queueLength, inFlight, answers, logDrops, switches, agentRuns,
-		agentItems, agentLast, payments, couponSteps, ready, uptime, buildInfo,
+		agentItems, agentLast, payments, couponSteps, challengeEvents, ready, uptime, buildInfo,
 	}, fleetDefs()...)
 }
 

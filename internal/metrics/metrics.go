@@ -46,6 +46,7 @@ type Set struct {
 	admission    prometheus.Histogram
 	payments     *prometheus.CounterVec
 	coupons      *prometheus.CounterVec
+	challenges   *prometheus.CounterVec
 	fleet        fleetCounters
 }
 
@@ -63,7 +64,7 @@ func New(cfg Config) *Set {
 	opts := prometheus.GaugeOpts{Name: agentLast.Name, Help: agentLast.Help}
 	s.agentLast = prometheus.NewGaugeVec(opts, agentLast.Labels)
 	s.fleet = newFleetCounters(s.reg)
-	s.payments, s.coupons = counters(payments), counters(couponSteps)
+	s.payments, s.coupons, s.challenges = counters(payments), counters(couponSteps), counters(challengeEvents)
 	for _, result := range []string{"committed", "failed"} {
 		s.transactions.WithLabelValues(result)
 	}
@@ -75,7 +76,7 @@ func New(cfg Config) *Set {
 	}
 	s.reg.MustRegister(
 		s.claimSeconds, s.admission, s.batchClaims, s.batchWrites, s.commit, s.transaction, s.transactions,
-		s.agentRuns, s.agentItems, s.agentLast, s.payments, s.coupons,
+		s.agentRuns, s.agentItems, s.agentLast, s.payments, s.coupons, s.challenges,
 		&scrape{set: s, cfg: cfg},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -156,6 +157,11 @@ func (s *Set) Paid(result sluice.PaymentResult) { s.payments.WithLabelValues(str
 
 // CouponStep counts a step of a coupon at a merchant.
 func (s *Set) CouponStep(op string) { s.coupons.WithLabelValues(op).Inc() }
+
+// Challenge counts what became of a challenge.
+func (s *Set) Challenge(kind sluice.ChallengeType, event string) {
+	s.challenges.WithLabelValues(string(kind), event).Inc()
+}
 
 // Sources are read at each scrape. A nil one is left out. None of them may take longer than about a second.
 type Sources struct {
