@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/admin"
 	"github.com/sluice-sale/sluice/internal/analysis"
 	"github.com/sluice-sale/sluice/internal/api"
+	"github.com/sluice-sale/sluice/internal/challenge"
 	"github.com/sluice-sale/sluice/internal/coupon"
 	"github.com/sluice-sale/sluice/internal/fleet"
 	"github.com/sluice-sale/sluice/internal/gate"
@@ -24,18 +25,19 @@ import (
 // parts are the mechanisms and adapters of one server, put together. The files wire*.go are the only ones that know
 // them.
 type parts struct {
-	ledger    *sqldb.DB
-	admission admission
-	verifier  admin.Verifier // recomputes campaigns, with whatever the permit is
-	claims    api.Claims     // says what became of claims
-	node      sluice.Node    // this one
-	fleet     *fleet.Fleet   // nil where this is the only node
-	remote    *remote        // nil where stock is not taken in a Redis
-	tokens    *gate.Tokens
-	gate      *gate.Gate
-	passKeys  *pass.Keys
-	once      sluice.Once // what came once: on all nodes where there is a Redis, else on this one
-	board     *board
+	ledger     *sqldb.DB
+	admission  admission
+	verifier   admin.Verifier // recomputes campaigns, with whatever the permit is
+	claims     api.Claims     // says what became of claims
+	node       sluice.Node    // this one
+	fleet      *fleet.Fleet   // nil where this is the only node
+	remote     *remote        // nil where stock is not taken in a Redis
+	tokens     *gate.Tokens
+	gate       *gate.Gate
+	passKeys   *pass.Keys
+	challenges *challenge.Desk
+	once       sluice.Once // what came once: on all nodes where there is a Redis, else on this one
+	board      *board
 
 	keys      *admin.Keys
 	sessions  *admin.Sessions

@@ -10,11 +10,12 @@ import (
 // challengeKeys names the secrets of challenges among those that are derived from the keys of passes.
 const challengeKeys = "challenge"
 
-// openChallenges makes the desk of challenges. derived gives the secrets of a label, the one that signs first.
-func openChallenges(s *server, once sluice.Once, derived func(label string) [][]byte) (*challenge.Desk, error) {
+// openChallenges makes the desk of challenges, whose secrets come from the keys of passes: all nodes have them.
+func (p *parts) openChallenges(s *server) (err error) {
 	c := s.cfg.Challenge
 	cfg := challenge.Config{
-		Keys: func() [][]byte { return derived(challengeKeys) }, Once: once, Life: c.Life, Tries: c.Tries, Log: s.log,
+		Keys: func() [][]byte { return p.passKeys.Derived(challengeKeys) }, Once: p.once, Life: c.Life, Tries: c.Tries,
+		Log:    s.log,
 		PoW:    challenge.PoWConfig{Max: c.PoWMax, Ceiling: c.PoWCeiling, Rate: c.PoWRate},
 		Slider: challenge.SliderConfig{Tolerance: c.SliderTolerance, Folder: c.Pictures},
 		Pool:   challenge.PoolConfig{Size: c.Pool, Workers: c.Workers, Waiting: c.Waiting},
@@ -26,10 +27,9 @@ func openChallenges(s *server, once sluice.Once, derived func(label string) [][]
 			OnTrouble: v.OnTrouble, Hostnames: v.Hostnames, Action: v.Action, MinScore: v.MinScore,
 		}
 	}
-	desk, err := challenge.New(cfg)
-	if err != nil {
-		return nil, err
+	if p.challenges, err = challenge.New(cfg); err != nil {
+		return err
 	}
-	s.onStop("the challenges", func(context.Context) error { desk.Close(); return nil })
-	return desk, nil
+	s.onStop("the challenges", func(context.Context) error { p.challenges.Close(); return nil })
+	return nil
 }

@@ -18,9 +18,12 @@ func (p *parts) openPasses(ctx context.Context, s *server) error {
 	if err := p.passKeys.Tend(ctx); err != nil {
 		return err
 	}
-	p.once = memory.NewOnce(memory.OnceConfig{})
+	p.once = memory.NewOnce(memory.OnceConfig{Entries: s.cfg.Limits.Once})
 	if p.remote != nil {
 		p.once = redis.NewOnce(p.remote.client)
+	}
+	if err := p.openChallenges(s); err != nil {
+		return err
 	}
 	tending, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -45,6 +48,6 @@ func (p *parts) openPasses(ctx context.Context, s *server) error {
 
 // newPassDesk puts the desk of passes on the gate.
 func (p *parts) newPassDesk(s *server) *pass.Desk {
-	cfg := pass.DeskConfig{Keys: p.passKeys, Gate: p.gate, TTL: s.cfg.Pass.TTL}
+	cfg := pass.DeskConfig{Keys: p.passKeys, Gate: p.gate, Challenges: p.challenges, TTL: s.cfg.Pass.TTL}
 	return pass.NewDesk(cfg)
 }

@@ -132,6 +132,8 @@ type Payment struct {
 type Pass struct {
 	TTL         time.Duration `key:"ttl" min:"1m" max:"1h" default:"15m"`
 	RotateEvery time.Duration `key:"rotate_every" min:"3h" max:"8760h" default:"24h"`
+}
+
 // Challenge is how puzzles are made and judged.
 type Challenge struct {
 	Life            time.Duration `key:"life" min:"10s" max:"30m" default:"2m"`
