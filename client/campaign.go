@@ -35,7 +35,12 @@ type Campaign struct {
 
 // Protection says what a claim needs besides a token.
 type Protection struct {
-	Pass sluice.PassMode `json:"pass"`
+	Pass      sluice.PassMode      `json:"pass"`
+	Challenge sluice.ChallengeType `json:"challenge"`
+	Signature bool                 `json:"signature"`        // claims are signed with the key that comes with the pass
+	SpreadSec int                  `json:"spread_s"`         // the opening is spread over so many seconds
+	SeedHash  string               `json:"spread_seed_hash"` // SHA-256 of the seed of the slots, in hex
+	Seed      string               `json:"spread_seed"`      // the seed in hex, once the spread is over
 }
 
 // Goods are the terms of a goods campaign. Prices are in minor units of Currency.

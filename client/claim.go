@@ -60,8 +60,10 @@ type ClaimOptions struct {
 	RequestID string
 	// Quantity is 1 to the campaign's limit; 0: one.
 	Quantity int
-	// Pass is the pass, where the campaign asks for one.
-	Pass string
+	// Pass is the pass, where there is one already; where the server asks for one, Claim gets it by itself. SigningKey
+	// is the pass's own, where it has one.
+	Pass       string
+	SigningKey string
 	// Resume says that RequestID may have been sent before: the client asks first.
 	Resume bool
 	// NoWait gives a queued claim back as it is, without waiting for its outcome.
@@ -102,6 +104,11 @@ type attempt struct {
 	doubt    bool   // the claim may have come to be: ask before sending
 	refused  *Claim // the last BUSY or TOO_FREQUENT
 	err      error  // the last failure
+
+	passes int           // that were asked for
+	skew   sluice.Millis // the server's clock less this one's, where a signature was refused for it
+	resent bool          // a signature that was refused was made once more by the server's clock
+	sale   *Campaign     // nil until it is needed
 }
 
 func (t *attempt) run(ctx context.Context) (*Claim, error) {
@@ -132,9 +139,14 @@ func (t *attempt) step(ctx context.Context, n int) (claim *Claim, wait time.Dura
 		}
 		t.doubt = false // the server says that there is none
 	}
-	claim, err = t.c.post(ctx, t.campaign, t.opts)
+	claim, err = t.post(ctx)
 	switch {
-	case err == nil && again(claim):
+	case err == nil && t.needsPass(claim):
+		return t.withPass(ctx, claim)
+	case err == nil && claim.Reason() == sluice.ReasonSignatureInvalid && !t.resent:
+		t.resent, t.skew = true, claim.ServerTimeMS-sluice.MillisOf(time.Now())
+		return nil, 0, nil
+	case err == nil && (again(claim) || t.ownSlot(ctx, claim)):
 		t.refused, t.err = claim, nil
 		return nil, t.c.againAfter(claim, n), nil
 	case err == nil:
@@ -142,6 +154,19 @@ func (t *attempt) step(ctx context.Context, n int) (claim *Claim, wait time.Dura
 	}
 	t.doubt = errors.Is(err, sluice.ErrUncertain)
 	return nil, t.failed(err, n), t.fatal(err)
+}
+
+// withPass goes on with a new pass, or ends with the refusal that asked for one.
+func (t *attempt) withPass(ctx context.Context, refusal *Claim) (*Claim, time.Duration, error) {
+	p, err := t.takePass(ctx, refusal)
+	switch {
+	case err != nil && ctx.Err() == nil:
+		return nil, 0, err
+	case err != nil || p == nil:
+		return refusal, 0, nil
+	}
+	t.opts.Pass, t.opts.SigningKey = p.Text, p.SigningKey
+	return nil, 0, nil
 }
 
 // failed notes err and gives the pause after it.
@@ -199,14 +224,22 @@ func (c *Client) againAfter(claim *Claim, n int) time.Duration {
 	return millis(claim.RetryAfterMS) + c.backoff(n)
 }
 
-// post sends the claim once.
-func (c *Client) post(ctx context.Context, campaign string, opts ClaimOptions) (*Claim, error) {
-	body := struct {
+// post sends the claim once, signed anew where there is a key.
+func (t *attempt) post(ctx context.Context) (*Claim, error) {
+	opts := &t.opts
+	body, err := json.Marshal(struct {
 		RequestID string `json:"request_id"`
 		Quantity  int    `json:"quantity,omitempty"`
 		Pass      string `json:"pass,omitempty"`
-	}{opts.RequestID, opts.Quantity, opts.Pass}
-	r, err := c.send(ctx, call{method: http.MethodPost, path: claimsPath(campaign), body: body})
+	}{opts.RequestID, opts.Quantity, opts.Pass})
+	if err != nil {
+		return nil, fmt.Errorf("client: claim: %w: %w", sluice.ErrInvalid, err)
+	}
+	k := call{method: http.MethodPost, path: claimsPath(t.campaign), body: json.RawMessage(body)}
+	if opts.SigningKey != "" {
+		k.sign = func(h http.Header) { sign(h, opts.SigningKey, k.path, body, sluice.MillisOf(time.Now())+t.skew) }
+	}
+	r, err := t.c.send(ctx, k)
 	if err != nil {
 		return nil, err
 	}

@@ -51,18 +51,21 @@ type Client struct {
 	BaseURL    string        // such as https://sale.example.com
 	Token      TokenSource   // nil: calls are made without a token
 	HTTPClient *http.Client  // nil: http.DefaultClient
-	Device     string        // sent as X-Device-Id where it is set
+	Device     string        // sent as X-Device-Id where it is set; New draws one, see also LastingDevice
 	Language   string        // of the messages, as in Accept-Language; empty: the server's default, English
 	Patience   time.Duration // of one Claim; 0: DefaultPatience
 	TryTimeout time.Duration // of one HTTP request; 0: DefaultTryTimeout
+
+	// Solver solves challenges that only a person can solve; nil: proof of work is asked for in their place.
+	Solver Solver
 
 	// Rand gives the jitter, in [0, 1). nil: math/rand/v2. It must be safe for concurrent use.
 	Rand func() float64
 }
 
-// New makes a Client for the server at baseURL and the bearer that token stands for.
+// New makes a Client for the server at baseURL and the bearer that token stands for, with a device id of its own.
 func New(baseURL string, token TokenSource) *Client {
-	return &Client{BaseURL: baseURL, Token: token}
+	return &Client{BaseURL: baseURL, Token: token, Device: NewDevice()}
 }
 
 // NewRequestID draws a request id: 26 letters and digits, 130 random bits.

@@ -223,7 +223,7 @@ func (g *Gate) Stand(s *sluice.Subject) (st sluice.Standing, ok bool) {
 
 // passRate is how many times a second one user, and one device, may ask for a pass of one campaign, and how many times
 // at once.
-const passRate = 3
+const passRate = 5
 
 // campaignLevels are the normals of a campaign. They outlive its entry.
 type campaignLevels struct{ claims, asks levels }
