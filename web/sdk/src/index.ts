@@ -182,7 +182,7 @@ export class Sluice {
     let doubt = options.resume ?? false;
     let doubts = 0;
     let refused = 0;
-    let renewed = false;
+    let passes = 0;
     for (;;) {
       try {
         if (doubt) {
@@ -193,10 +193,12 @@ export class Sluice {
         }
         const claim = await this.post(campaign, requestID, options);
         if (claim.code === "PASS_REQUIRED" || claim.code === "PASS_INVALID" || claim.code === "SIGNATURE_INVALID") {
-          if (renewed || !this.o.solve) return claim;
-          renewed = true;
+          if (passes++ >= 2 || !this.o.solve) return claim;
           tell({ step: "solving" });
-          await this.pass(campaign, { signal, renew: true });
+          // A pass that came for nothing may not be enough for this buyer: the second one is earned.
+          const earned = passes === 2 && claim.code === "PASS_REQUIRED";
+          const kind = earned ? ((options.campaign?.protection.challenge as Challenge["type"]) ?? "pow") : undefined;
+          await this.pass(campaign, { signal, renew: true, kind });
           continue;
         }
         const wait = this.again(claim, refused);

@@ -155,6 +155,20 @@ test("a pass is earned when it is asked for, and the claim goes on under its id"
   assert.match(h["Sluice-Nonce"], /^[\w-]{16,64}$/);
 });
 
+test("a pass that came for nothing is not enough for a suspicious buyer: the next one is earned", async () => {
+  const { s, calls, posts } = sale((_m, path, body) => {
+    if (!path.endsWith("/passes")) return answer(200, body.pass === "earned" ? won : claim("PASS_REQUIRED"));
+    if (body.challenge_id) return answer(200, { pass: "earned", valid_until_ms: 9e15 });
+    return answer(200, body.challenge ? { challenge: { id: "ch_1", type: body.challenge, data: {} } } : { pass: "free", valid_until_ms: 9e15 });
+  }, { solve: async (c) => c.type });
+  assert.deepEqual(await s.claim("spring"), won);
+  assert.equal(posts().length, 3);
+  assert.deepEqual(calls.filter((c) => c.path.endsWith("/passes")).map((c) => c.body), [{}, { challenge: "pow" }, { challenge_id: "ch_1", solution: "pow" }]);
+  const stubborn = sale((_m, path) => answer(200, path.endsWith("/passes") ? { pass: "p", valid_until_ms: 9e15 } : claim("PASS_REQUIRED")), { solve: async () => "" });
+  assert.equal((await stubborn.s.claim("spring")).code, "PASS_REQUIRED");
+  assert.equal(stubborn.posts().length, 3);
+});
+
 test("a wrong solution is another try; nobody to solve is an error", async () => {
   const challenge = { id: "ch_1", type: "image", data: {} };
   let wrong = 2;
