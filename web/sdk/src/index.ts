@@ -345,6 +345,7 @@ export class Sluice {
     }
     if (status < 300) return parsed as T;
     const p = parsed as Problem;
+    after = p.retry_after_ms ?? after;
     // A server may be set to give refusals an HTTP status of their own.
     if (c.decision && status < 500 && /^application\/json/.test(type) && p.code) return parsed as T;
     throw new SluiceError(p.code || "HTTP_" + status, { ...p, status }, status >= 500 || status === 408, after);

@@ -127,4 +127,5 @@ export interface Problem {
   detail?: string;
   errors?: { field: string; detail: string }[];
   request_id?: string;
+  retry_after_ms?: number;
 }
