@@ -77,8 +77,8 @@ var meanings = map[string]string{
 		"trusted, else signed.",
 	"challenge.life":  "How long a challenge can be answered.",
 	"challenge.tries": "Answers to one challenge that are judged; after the last wrong one it is gone.",
-	"challenge.pow_max": "Proof of work: the largest number that can be the answer, for who is little above normal; half " +
-		"of it is tried in the mean.",
+	"challenge.pow_max": "Proof of work: the largest number that can be the answer, for who is little above normal; " +
+		"half of it is tried in the mean.",
 	"challenge.pow_ceiling": "Proof of work: what suspicion and load raise `challenge.pow_max` to, at most.",
 	"challenge.pow_rate": "Proof of work: challenges a second on this node beyond which they become harder, in " +
 		"proportion.",
@@ -95,8 +95,8 @@ var meanings = map[string]string{
 	"challenge.siteverify.url": "Where the service is asked, in place of the provider's own address: https, or http on " +
 		"this machine.",
 	"challenge.siteverify.timeout": "How long the service may take to answer.",
-	"challenge.siteverify.on_trouble": "While the service gives no answer: closed (nobody passes by it), open (everybody " +
-		"does, counted as waived).",
+	"challenge.siteverify.on_trouble": "While the service gives no answer: closed (nobody passes by it), open " +
+		"(everybody does, counted as waived).",
 	"challenge.siteverify.hostnames": "Hosts on which the widget may have been solved; empty: any.",
 	"challenge.siteverify.action":    "The action that the widget must have been given; empty: any.",
 	"challenge.siteverify.min_score": "The least score, where the service gives one (reCAPTCHA v3); 0: none is asked for.",
