@@ -40,6 +40,7 @@ type cli struct {
 	Reconcile  reconcileCmd  `cmd:"" group:"sale" help:"Comparisons of gates and ledger: list, show, run, rearm."`
 	Verify     verifyCmd     `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 if one is off."`
 
+	Storefront storefrontCmd `cmd:"" group:"keep" help:"The sale page: export."`
 	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy the ledger, beside a running server."`
 	Migrate    migrateCmd    `cmd:"" group:"keep" help:"Bring the ledger's schema up to date; serve does so by itself."`
 	Doctor     doctorCmd     `cmd:"" group:"keep" help:"Check this machine and its settings."`

@@ -88,6 +88,9 @@ func startServer(ctx context.Context, cfg *config.Loaded, o serverOptions) (*ser
 		s.log.Warn("payments are a sandbox: whoever reaches the public listener can pay orders with nothing",
 			"setting", "payment.provider")
 	}
+	if s.cfg.DevSignIn() {
+		s.log.Warn("development: whoever reaches the public listener signs in with any name", "setting", "sign_in.dev")
+	}
 	s.log.Info("ready", "public", s.publicURL(), "operators", s.adminURL(), "data", cfg.Data, "version", b.Version,
 		"took", time.Since(o.started).Round(time.Millisecond).String())
 	return s, nil

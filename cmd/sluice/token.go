@@ -7,6 +7,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/config"
 )
 
 // tokenCmd makes a buyer's token.
@@ -41,19 +42,9 @@ func (c *tokenCmd) Run(a *app) error {
 				cfg.SecretsPath())}
 	}
 	expires := time.Now().Add(c.TTL)
-	claims := jwt.MapClaims{}
-	for k, v := range c.Claim {
-		claims[k] = v
-	}
-	claims["sub"], claims["iat"], claims["exp"] = c.User, time.Now().Unix(), expires.Unix()
-	for name, v := range map[string]string{"did": c.Device, "iss": cfg.JWT.Issuer, "aud": cfg.JWT.Audience} {
-		if v != "" {
-			claims[name] = v
-		}
-	}
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(cfg.JWT.Secret[0].Reveal()))
+	token, err := buyerToken(cfg, c.User, c.Device, c.Claim, expires)
 	if err != nil {
-		return fmt.Errorf("sign the token: %w", err)
+		return err
 	}
 	if a.json {
 		return a.printJSON(map[string]any{
@@ -62,4 +53,25 @@ func (c *tokenCmd) Run(a *app) error {
 	}
 	_, err = fmt.Fprintln(a.out, token)
 	return err
+}
+
+// buyerToken signs a token with the first of the secrets; further are claims beyond those that every token has.
+func buyerToken(
+	cfg *config.Loaded, user, device string, further map[string]string, expires time.Time,
+) (string, error) {
+	claims := jwt.MapClaims{}
+	for k, v := range further {
+		claims[k] = v
+	}
+	claims["sub"], claims["iat"], claims["exp"] = user, time.Now().Unix(), expires.Unix()
+	for name, v := range map[string]string{"did": device, "iss": cfg.JWT.Issuer, "aud": cfg.JWT.Audience} {
+		if v != "" {
+			claims[name] = v
+		}
+	}
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claims).SignedString([]byte(cfg.JWT.Secret[0].Reveal()))
+	if err != nil {
+		return "", fmt.Errorf("sign the token: %w", err)
+	}
+	return token, nil
 }

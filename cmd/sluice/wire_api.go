@@ -6,14 +6,21 @@ import (
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/admin"
 	"github.com/sluice-sale/sluice/internal/api"
+	"github.com/sluice-sale/sluice/internal/config"
 	"github.com/sluice-sale/sluice/internal/console"
+	"github.com/sluice-sale/sluice/internal/storefront"
 	"github.com/sluice-sale/sluice/internal/upkeep"
 )
 
 func (p *parts) newPublic(s *server) (*api.Public, error) {
+	pages, err := salePage(s)
+	if err != nil {
+		return nil, err
+	}
 	return api.NewPublic(api.PublicConfig{
 		Logger: s.log, TLS: s.certs[0].config(), Origins: s.cfg.CORS.Origins, TrustedProxies: s.cfg.TrustedProxies,
 		DecisionStatus: s.cfg.API.DecisionStatus, LoginURL: s.cfg.LoginURL, PayURL: s.cfg.PayURL,
+		Sandbox:        s.cfg.Sandbox(),
 		PaymentSecrets: s.cfg.Payment.Secret.Bytes(), MaxConns: s.cfg.Limits.Connections,
 		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout, MaxBody: int(s.cfg.Limits.Body),
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
@@ -21,7 +28,36 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 	}, api.PublicDeps{
 		Gate: p.gate, Claims: p.claims, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
 		Passes: p.newPassDesk(s),
+		Pages:  pages, SignIn: devSignIn(s),
 	})
+}
+
+// salePage gives the files of the sale page, nothing where it is off.
+func salePage(s *server) (api.Pages, error) {
+	if !s.cfg.Storefront.On {
+		return nil, nil
+	}
+	return storefront.New(storefront.Config{
+		Theme: s.cfg.Storefront.Theme, Images: s.cfg.Storefront.Images, Verifier: s.cfg.Challenge.Siteverify.Provider,
+	})
+}
+
+// devTokens signs buyers in with any name.
+type devTokens struct{ cfg *config.Loaded }
+
+// Token makes a token as sluice token does; it lasts a day.
+func (d devTokens) Token(user string) (string, time.Time, error) {
+	expires := time.Now().Add(24 * time.Hour)
+	token, err := buyerToken(d.cfg, user, "", nil, expires)
+	return token, expires, err
+}
+
+// devSignIn gives nothing outside of development.
+func devSignIn(s *server) api.SignIn {
+	if !s.cfg.DevSignIn() {
+		return nil
+	}
+	return devTokens{s.cfg}
 }
 
 func (p *parts) newAdmin(s *server) (*api.Admin, error) {

@@ -65,7 +65,7 @@ func TestBrokenBodiesOnEveryPublicRoute(t *testing.T) {
 				}
 			}
 			got := do(p, peer, method, uri, `{}`, "Content-Type: text/plain", alice, signed("s", `{}`, time.Now()))
-			if o.Security[0]["merchant"] == nil && got.status != 415 {
+			if (len(o.Security) == 0 || o.Security[0]["merchant"] == nil) && got.status != 415 {
 				t.Errorf("%s %s as text: %d", method, path, got.status)
 			}
 		}

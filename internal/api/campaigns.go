@@ -40,8 +40,15 @@ type campaignAnswer struct {
 	SoldOutAt     *time.Time         `json:"sold_out_at,omitempty" doc:"When the last unit went"`
 	MayReturn     int64              `json:"may_return" doc:"Units held by unpaid orders"`
 	NextReleaseAt *time.Time         `json:"next_release_at,omitempty" doc:"When the first of them falls due"`
-	LoginURL      string             `json:"login_url,omitempty" doc:"Where buyers sign in"`
-	PayURL        string             `json:"pay_url,omitempty" doc:"Where buyers pay"`
+	CampaignShop
+}
+
+// CampaignShop is what pages are told of the shop. It is exported because huma leaves out what is embedded and is not.
+type CampaignShop struct {
+	LoginURL  string `json:"login_url,omitempty" doc:"Where buyers sign in"`
+	PayURL    string `json:"pay_url,omitempty" doc:"Where buyers pay"`
+	Sandbox   bool   `json:"sandbox,omitempty" doc:"Orders are paid by asking: no money moves"`
+	DevSignIn bool   `json:"dev_sign_in,omitempty" doc:"Development: any name signs in, by POST /v1/dev/token"`
 }
 
 type campaignGoods struct {
@@ -88,6 +95,7 @@ func protectionOf(v *sluice.Campaign, now sluice.Millis) campaignProtection {
 type campaignList struct {
 	Items      []campaignAnswer `json:"items" nullable:"false"`
 	NextCursor string           `json:"next_cursor,omitempty"`
+	CampaignShop
 }
 
 func campaignRoutes() []route {
@@ -123,6 +131,7 @@ type viewSet struct {
 	at    time.Time
 	byID  map[string]*viewEntry
 	order []*viewEntry // those that are listed
+	shop  []byte       // what stands behind the items of a page
 	first []byte       // the list's first page, of the default length
 	tag   []byte
 }
@@ -192,6 +201,13 @@ func (v *campaignViews) compute(ctx context.Context) (*viewSet, error) {
 			s.order = append(s.order, e)
 		}
 	}
+	shop, err := json.Marshal(v.p.shop())
+	if err != nil {
+		return nil, err
+	}
+	if s.shop = bytes.Trim(shop, "{}"); len(s.shop) > 0 {
+		s.shop = append([]byte{','}, s.shop...)
+	}
 	s.first = s.page(0, defaultPage)
 	s.tag = entityTag(s.first)
 	return s, nil
@@ -230,7 +246,7 @@ func (s *viewSet) page(index, limit int) []byte {
 	if end := index + len(items); end < len(s.order) {
 		out = appendQuoted(append(out, `,"next_cursor":`...), items[len(items)-1].id)
 	}
-	return append(out, '}')
+	return append(append(out, s.shop...), '}')
 }
 
 func (p *Public) campaignAnswer(v *sluice.CampaignView) *campaignAnswer {
@@ -239,7 +255,7 @@ func (p *Public) campaignAnswer(v *sluice.CampaignView) *campaignAnswer {
 		Available: v.Available, PerUserLimit: v.PerUserLimit, StartsAt: v.StartsAt.Time(), EndsAt: v.EndsAt.Time(),
 		Protection: protectionOf(&v.Campaign, sluice.MillisOf(p.cfg.Now())),
 		SoldOutAt:  moment(v.SoldOutAt), MayReturn: v.MayReturn, NextReleaseAt: moment(v.NextReleaseAt),
-		LoginURL: p.cfg.LoginURL, PayURL: p.cfg.PayURL,
+		CampaignShop: p.shop(),
 	}
 	if v.State == sluice.StateFrozen {
 		a.State = string(sluice.StatePaused) // what buyers are told when they claim, too
@@ -256,6 +272,13 @@ func (p *Public) campaignAnswer(v *sluice.CampaignView) *campaignAnswer {
 		ValidUntil: moment(t.ValidUntil),
 	}
 	return a
+}
+
+// shop is what every page is told, the list as well as each campaign's own.
+func (p *Public) shop() CampaignShop {
+	return CampaignShop{
+		LoginURL: p.cfg.LoginURL, PayURL: p.cfg.PayURL, Sandbox: p.cfg.Sandbox, DevSignIn: p.deps.SignIn != nil,
+	}
 }
 
 // moment gives m for an answer that leaves "never" out.

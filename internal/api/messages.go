@@ -109,6 +109,7 @@ var codeText = map[string]text{
 	codeHeadersTooLarge: {"The headers are too large", "请求头过大"},
 	codeTimeout:         {"The request took too long to arrive", "请求超时"},
 	codeNotFound:        {"There is no such thing", "未找到"},
+	codeNoDevSignIn:     {"Signing in with any name is off", "任意用户名登录未开启"},
 	codeMethod:          {"The method is not allowed here", "不支持的请求方法"},
 	codeForbidden:       {"You may not do this", "没有权限"},
 	codeTooManyFailures: {"Too many failed attempts; wait a moment", "失败次数过多，请稍后再试"},

@@ -50,6 +50,7 @@ const (
 	codeHeadersTooLarge = "HEADERS_TOO_LARGE"
 	codeTimeout         = "REQUEST_TIMEOUT"
 	codeNotFound        = "NOT_FOUND"
+	codeNoDevSignIn     = "NO_DEV_SIGN_IN"
 	codeMethod          = "METHOD_NOT_ALLOWED"
 	codeUnauthenticated = "UNAUTHENTICATED"
 	codeSignature       = "SIGNATURE_INVALID"

@@ -38,6 +38,19 @@ type Keys interface {
 	KeyByHash(ctx context.Context, hash [32]byte) (sluice.APIKey, error)
 }
 
+// Pages are the files of the sale page.
+type Pages interface {
+	// File gives the file of a path for a client that accepts the codings of accept: headers (among them Etag) and body,
+	// neither of which may be written to; false where there is none. It does no I/O.
+	File(path, accept string) (http.Header, []byte, bool)
+}
+
+// SignIn makes tokens in development.
+type SignIn interface {
+	// Token gives a token for the user and when it ends. It does no I/O.
+	Token(user string) (token string, expires time.Time, err error)
+}
+
 // PublicConfig are the settings of the public listener. Zero values mean the default.
 type PublicConfig struct {
 	Now    func() time.Time
@@ -49,6 +62,7 @@ type PublicConfig struct {
 	TrustedProxies   []netip.Prefix // whose X-Forwarded-For is believed
 	DecisionStatus   string         // "body" (default) or "http"
 	LoginURL, PayURL string         // of the shop; told to pages
+	Sandbox          bool           // orders are paid by asking; told to pages
 	PaymentSecrets   [][]byte       // any of them may have signed a notification
 	CampaignTTL      time.Duration  // how long a computed campaign list is served; 250 ms to 1 s, default 500 ms
 
@@ -72,6 +86,8 @@ type PublicDeps struct {
 	Coupons   Coupons
 	Keys      Keys
 	Passes    Passes
+	Pages     Pages  // nil: no sale page
+	SignIn    SignIn // nil: no tokens are made, as it has to be outside of development
 }
 
 // Public is the public listener. It owns its server and the counters of what is in flight.
@@ -136,7 +152,7 @@ func NewPublic(cfg PublicConfig, deps PublicDeps) (*Public, error) {
 func publicRoutes() []route {
 	var all []route
 	for _, noun := range [...]func() []route{
-		timeRoutes, campaignRoutes, passRoutes, claimRoutes, orderRoutes, couponRoutes,
+		timeRoutes, campaignRoutes, passRoutes, claimRoutes, orderRoutes, couponRoutes, devRoutes,
 	} {
 		all = append(all, noun()...)
 	}
@@ -274,7 +290,9 @@ func (p *Public) answer(c *call) {
 		return
 	}
 	if found == nil {
-		p.noRoute(c, allow)
+		if !p.page(c) {
+			p.noRoute(c, allow)
+		}
 		return
 	}
 	c.route = found

@@ -38,6 +38,11 @@ type Config struct {
 	LoginURL       string         `key:"login_url" kind:"url"`
 	PayURL         string         `key:"pay_url" kind:"url"`
 
+	SignIn struct {
+		Dev string `key:"dev" oneof:"auto,on,off" default:"auto"`
+	} `key:"sign_in"`
+	Storefront Storefront `key:"storefront"`
+
 	API struct {
 		DecisionStatus string `key:"decision_status" oneof:"body,http" default:"body"`
 	} `key:"api"`
@@ -160,6 +165,13 @@ type Siteverify struct {
 	Hostnames []string      `key:"hostnames" kind:"hosts"`
 	Action    string        `key:"action"`
 	MinScore  float64       `key:"min_score" min:"0" max:"1" default:"0"`
+}
+
+// Storefront is the sale page.
+type Storefront struct {
+	On     bool     `key:"on" default:"true"`
+	Theme  string   `key:"theme" kind:"path"`
+	Images []string `key:"images" kind:"origins"`
 }
 
 // DecisionLog is the log of every decision of the gate.

@@ -43,9 +43,16 @@ var meanings = map[string]string{
 	"rabbitmq.confirm_timeout": "How long RabbitMQ may take to confirm a message before it is published again.",
 	"start.wait": "How long a start waits for MySQL, and then for Redis, where one does not answer yet. A RabbitMQ " +
 		"that is away keeps no node from starting.",
-	"trusted_proxies":     "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
-	"login_url":           "Where the sale page sends a buyer who has no token.",
-	"pay_url":             "Where the sale page sends a buyer to pay.",
+	"trusted_proxies": "Networks whose X-Forwarded-For is believed. Empty: the peer's own address counts.",
+	"login_url":       "Where the sale page sends a buyer who has no token.",
+	"pay_url":         "Where the sale page sends a buyer to pay.",
+	"sign_in.dev": "on: whoever asks gets a token for any name, for trials; off: the shop's tokens only; auto: on while " +
+		"the public listener is on a loopback address, no proxy is trusted, there is no login_url, and the secret of " +
+		"tokens is the one that the server made for itself.",
+	"storefront.on":    "Serve the sale page at / and /c/{id} of the public listener.",
+	"storefront.theme": "A folder with theme.css, texts.json, or both: the shop's own colours and words.",
+	"storefront.images": "Origins that pictures of campaigns may come from, as https://img.shop.example; the page's " +
+		"own is always allowed.",
 	"api.decision_status": "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
 	"cors.origins":        "Origins whose pages may call the public listener, as https://shop.example; * for all.",
 	"admin.key": "The operator's key (role admin). Several at once, for rotation. Unset: made and kept in the data " +

@@ -16,7 +16,7 @@ var (
 	}
 	adapters = []string{
 		"internal/console", "internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq",
-		"internal/sqldb",
+		"internal/sqldb", "internal/storefront",
 	}
 	suites = []string{"internal/conformance", "internal/fault", "internal/sim"}
 )
@@ -50,7 +50,7 @@ var outside = map[string][]string{
 	"github.com/redis/rueidis":                {"internal/redis"},
 	"github.com/rs/zerolog":                   {"internal/servers"}, // toxiproxy asks for one
 	"github.com/rabbitmq/amqp091-go":          {"internal/rabbitmq"},
-	"github.com/valyala/fasthttp":             {"bench", "internal/api"},
+	"github.com/valyala/fasthttp":             {"bench", "internal/api", "internal/storefront"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
 	"go.uber.org/goleak":                      {}, // tests only
 	"golang.org/x/image":                      {"internal/challenge"},

@@ -28,7 +28,10 @@ export interface Options {
   store?: Store;
   /** BCP 47: the language of messages. Default: the browser's own. */
   language?: string;
-  /** Solves a challenge; what it gives is sent as the solution. Without it a challenge is an error. */
+  /**
+   * Solves a challenge; what it gives is sent as the solution. `{ another: "pow" }` asks for one of that kind instead.
+   * Without it a challenge is an error.
+   */
   solve?: (challenge: Challenge, signal?: AbortSignal) => Promise<unknown>;
   /** A number in [0, 1). Default: Math.random. */
   random?: () => number;
@@ -161,6 +164,11 @@ export class Sluice {
     return this.call("POST", `/v1/orders/${encodeURIComponent(orderID)}/cancel`, { mine: true });
   }
 
+  /** Development only: a token for any name, where the server offers it (`dev_sign_in`). */
+  devToken(user: string): Promise<{ token: string; expires_at: string }> {
+    return this.call("POST", "/v1/dev/token", { body: { user } });
+  }
+
   /** The caller's claim under a request id; undefined where the server says that there is none. */
   async find(campaign: string, requestID: string, signal?: AbortSignal): Promise<Claim | undefined> {
     const path = `${claims(campaign)}?request_id=${encodeURIComponent(requestID)}`;
@@ -274,7 +282,8 @@ export class Sluice {
       }
       if (!got.challenge || !this.o.solve) throw new SluiceError("PASS_REQUIRED", {}, false);
       const solution = await this.o.solve(got.challenge, options.signal);
-      body = { challenge_id: got.challenge.id, solution };
+      const another = (solution as { another?: Challenge["type"] } | null)?.another;
+      body = another ? { challenge: another } : { challenge_id: got.challenge.id, solution };
     }
   }
 

@@ -67,6 +67,10 @@ export interface Campaign {
   next_release_at?: string;
   login_url?: string;
   pay_url?: string;
+  /** Orders are paid by asking: no money moves. */
+  sandbox?: boolean;
+  /** Development: any name signs in. */
+  dev_sign_in?: boolean;
 }
 
 /** An order in the wallet. Amounts are in minor units of the currency. */
