@@ -69,7 +69,8 @@ func TestDevToken(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.status, got.body)
 		}
 	}
-	for _, h := range []string{"X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-Ip: 192.0.2.1", "Via: x"} {
+	proxied := []string{"X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-Ip: 192.0.2.1", "Via: x"}
+	for _, h := range proxied {
 		if got := do(p, peer, "POST", "/v1/dev/token", `{"user":"u"}`, isJSON, h); got.status != 404 {
 			t.Errorf("%s: %d", h, got.status)
 		}

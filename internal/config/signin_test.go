@@ -22,7 +22,8 @@ func TestDevSignIn(t *testing.T) {
 		{"the shop has a page", nil, map[string]string{"login_url": "https://shop.example/login"}, false},
 		{"off", nil, map[string]string{"sign_in.dev": "off"}, false},
 		{"on, reachable", []string{secret}, map[string]string{"sign_in.dev": "on", "listen": "0.0.0.0:8080"}, true},
-		{"no secret of ours", nil, map[string]string{"sign_in.dev": "on", "jwt.jwks_url": "https://shop.example/keys"}, false},
+		{"no secret of ours", nil,
+			map[string]string{"sign_in.dev": "on", "jwt.jwks_url": "https://shop.example/keys"}, false},
 	} {
 		flags := map[string]string{"data": t.TempDir()}
 		for k, v := range tt.flags {

@@ -34,9 +34,9 @@ func TestPaths(t *testing.T) {
 	if m == nil {
 		t.Fatalf("no script in %s", index)
 	}
+	const minute = "public, max-age=60, stale-while-revalidate=300"
 	for path, cache := range map[string]string{
-		"/": "public, max-age=60, stale-while-revalidate=300", "/orders": "public, max-age=60, stale-while-revalidate=300",
-		"/coupons": "public, max-age=60, stale-while-revalidate=300", "/c/春": "public, max-age=60, stale-while-revalidate=300",
+		"/": minute, "/orders": minute, "/coupons": minute, "/c/春": minute,
 		string(m[1]): "public, max-age=31536000, immutable", "/sdk/sluice.js": "public, max-age=300",
 		"/c/": "", "/c/a/b": "", "/assets/x.js": "", "/index.html": "", "/../go.mod": "", "/c": "",
 	} {
@@ -44,7 +44,7 @@ func TestPaths(t *testing.T) {
 		if ok != (cache != "") || ok && (h.Get("Cache-Control") != cache || len(body) == 0) {
 			t.Errorf("%s: %v %v", path, ok, h)
 		}
-		if ok && cache[:15] == "public, max-age" && strings.HasPrefix(path, "/c/") && !bytes.Equal(body, index) {
+		if ok && strings.HasPrefix(path, "/c/") && !bytes.Equal(body, index) {
 			t.Errorf("%s is another page", path)
 		}
 	}
@@ -118,7 +118,7 @@ func TestTheme(t *testing.T) {
 	p := pages(t, storefront.Config{Theme: dir})
 	_, page, _ := p.File("/", "")
 	for _, re := range []string{
-		`<link rel="stylesheet" href="(/theme/[0-9a-f]+\.css)"></head>|<link rel="stylesheet" href="(/theme/[0-9a-f]+\.css)">`,
+		`<link rel="stylesheet" href="(/theme/[0-9a-f]+\.css)">`,
 		`<meta name="sluice-texts" content="(/theme/[0-9a-f]+\.json)">`,
 	} {
 		m := regexp.MustCompile(re).FindSubmatch(page)
@@ -152,8 +152,9 @@ func TestExport(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		policy := `http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self';`
 		if !bytes.Contains(body, []byte(`<meta name="sluice-api" content="https://api.shop.example">`)) ||
-			!bytes.Contains(body, []byte(`http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'self';`)) {
+			!bytes.Contains(body, []byte(policy)) {
 			t.Errorf("%s: %s", name, body)
 		}
 		if at := script.FindSubmatch(body); at == nil {
