@@ -42,7 +42,7 @@ func (o *Outbox) claimAbandoned(ctx context.Context, streams []*stream, limit in
 	var failed error
 	for i, r := range o.c.rdb.DoMulti(ctx, calls...) {
 		s := streams[i]
-		err := o.claimed(s, r)
+		err := o.claimed(ctx, s, r)
 		switch {
 		case hasCode(err, "NOGROUP"):
 			s.made = false
@@ -54,7 +54,7 @@ func (o *Outbox) claimAbandoned(ctx context.Context, streams []*stream, limit in
 }
 
 // claimed reads what one XAUTOCLAIM gave.
-func (o *Outbox) claimed(s *stream, r rueidis.RedisResult) error {
+func (o *Outbox) claimed(ctx context.Context, s *stream, r rueidis.RedisResult) error {
 	parts, err := r.ToArray()
 	if err != nil {
 		return err
@@ -79,7 +79,9 @@ func (o *Outbox) claimed(s *stream, r rueidis.RedisResult) error {
 	}
 	if len(entries) > 0 {
 		o.cfg.Log.Info("entries that were abandoned are taken over", "outbox", s.key, "entries", len(entries))
-		o.keep(s.key, entries)
+		if err := o.keep(ctx, s.key, entries); err != nil {
+			return err
+		}
 	}
 	if s.cursor != "0-0" {
 		o.mu.Lock()

@@ -129,8 +129,12 @@ func (c *Client) OutboxKey(campaign *sluice.Campaign, shard int) string {
 	return c.keys.of(campaign, shard).outbox
 }
 
-// OutboxField is the field of an entry of the stream that has the messages.
-const OutboxField = "m"
+// OutboxField is the field of an entry of the stream that has the messages. CallField is what an entry has instead
+// whose messages stand in pending: the call's name.
+const (
+	OutboxField = "m"
+	CallField   = "c"
+)
 
 // shardsOf gives the number of shards of a campaign's gate.
 func shardsOf(c *sluice.Campaign) int { return min(max(c.Shards, 1), sluice.MaxShards) }

@@ -56,6 +56,7 @@ type Outbox struct {
 type stream struct {
 	campaign string
 	key      string
+	pending  string // key of what its entries name
 	slot     uint16
 	made     bool   // the group is there
 	cursor   string // of the search for abandoned entries
@@ -95,10 +96,11 @@ func (o *Outbox) Follow(campaigns []sluice.Campaign) {
 	for i := range campaigns {
 		known[campaigns[i].ID] = true
 		for shard := range shardsOf(&campaigns[i]) {
-			key := o.c.OutboxKey(&campaigns[i], shard)
+			k := o.c.keys.of(&campaigns[i], shard)
+			key := k.outbox
 			s := was[key]
 			if s == nil {
-				s = &stream{campaign: campaigns[i].ID, key: key, cursor: "0-0"}
+				s = &stream{campaign: campaigns[i].ID, key: key, pending: k.pending, cursor: "0-0"}
 				if o.c.cluster {
 					s.slot = keySlot(key)
 				}
@@ -289,42 +291,15 @@ func (o *Outbox) readGroups(ctx context.Context, groups [][]*stream, limit int, 
 		}
 		for key, entries := range got {
 			n += len(entries)
-			o.keep(key, entries)
+			if err := o.keep(ctx, key, entries); err != nil {
+				failed = err
+			}
 		}
 	}
-	if n > 0 {
+	if n > 0 && failed == nil {
 		return n, nil // what failed is read again
 	}
 	return 0, failed
-}
-
-// keep puts entries in hand. One that is in hand already was held for too long, or given up by those who had it: what
-// is open of it is handed over again.
-func (o *Outbox) keep(key string, entries []rueidis.XRangeEntry) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for i := range entries {
-		id := entryID{key, entries[i].ID}
-		text, ok := entries[i].FieldValues[OutboxField]
-		tag := key + " " + id.id
-		all := Deliveries(tag, []byte(text))
-		if !ok || len(all) == 0 {
-			raw := []byte(fmt.Sprint(entries[i].FieldValues))
-			all = []sluice.Delivery{{Tag: tag, Raw: raw, Fault: "an entry without a message"}}
-		}
-		e := o.hand[id]
-		if e == nil || len(e.done) != len(all) {
-			e = &entry{done: make([]bool, len(all)), left: len(all)}
-			o.hand[id] = e
-		}
-		for n := range all {
-			if !e.done[n] {
-				all[n].Tag = tag + " " + strconv.Itoa(n)
-				o.ready = append(o.ready, all[n])
-			}
-		}
-		o.perRead += (float64(len(all)) - o.perRead) / 16
-	}
 }
 
 // splitTag is the inverse of the tags that keep gives.
@@ -348,6 +323,11 @@ func (o *Outbox) Ack(ctx context.Context, done []sluice.Delivery) error {
 	if len(ended) == 0 {
 		return nil
 	}
+	return o.takeOut(ctx, ended)
+}
+
+// takeOut takes entries out of their streams.
+func (o *Outbox) takeOut(ctx context.Context, ended map[string][]string) error {
 	// First out of the stream, then out of the group's list: what is left between the two is an empty name in that list,
 	// which the search for abandoned entries clears away. The other way round an entry would stay for ever.
 	var calls []rueidis.Completed
@@ -356,14 +336,14 @@ func (o *Outbox) Ack(ctx context.Context, done []sluice.Delivery) error {
 			o.c.rdb.B().Xack().Key(key).Group(o.cfg.Group).Id(ids...).Build())
 	}
 	if err := notSent(ctx); err != nil {
-		return sorted(err, "acknowledge %d claims", len(done))
+		return sorted(err, "take entries out of %d streams", len(ended))
 	}
 	ctx, cancel := o.c.limited(ctx)
 	defer cancel()
 	var failed error
 	for _, r := range o.c.rdb.DoMulti(ctx, calls...) {
 		if err := r.Error(); err != nil && failed == nil {
-			failed = sorted(err, "acknowledge %d claims", len(done))
+			failed = sorted(err, "take entries out of %d streams", len(ended))
 		}
 	}
 	return failed

@@ -3,6 +3,7 @@ package redis_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ type outboxes struct {
 	raw       rueidis.Client
 	campaigns []sluice.Campaign
 	readers   int
+	added     int
 }
 
 func newOutboxes(t *testing.T, url string, opt rueidis.ClientOption) *outboxes {
@@ -42,23 +44,39 @@ func newOutboxes(t *testing.T, url string, opt rueidis.ClientOption) *outboxes {
 	return &outboxes{t: t, client: client, raw: raw, campaigns: []sluice.Campaign{spring, autumn}}
 }
 
-// add puts one entry into a stream, and is done when it is there for sure.
+// add puts one entry into a stream, every other one by the name of a call, and is done when it is there for sure.
 func (o *outboxes) add(t *testing.T, key, entry string) {
+	t.Helper()
+	field, value := redis.OutboxField, entry
+	if o.added++; o.added%2 == 0 {
+		call := fmt.Sprintf("%08d", o.added)
+		o.insist(t, func() rueidis.Completed {
+			return o.raw.B().Hset().Key(strings.TrimSuffix(key, "outbox")+"pending").FieldValue().
+				FieldValue("m"+call, entry).Build()
+		})
+		field, value = redis.CallField, call
+	}
+	o.insist(t, func() rueidis.Completed {
+		return o.raw.B().Xadd().Key(key).Id("*").FieldValue().FieldValue(field, value).Build()
+	})
+}
+
+// insist makes a call until it is answered.
+func (o *outboxes) insist(t *testing.T, call func() rueidis.Completed) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), conformance.QueuePatience)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		call := o.raw.B().Xadd().Key(key).Id("*").FieldValue().FieldValue(redis.OutboxField, entry).Build()
-		err := o.raw.Do(ctx, call).Error()
+		err := o.raw.Do(ctx, call()).Error()
 		if err == nil {
 			return
 		}
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			t.Fatalf("publish on %s: %v", key, err)
+			t.Fatalf("publish: %v", err)
 		}
 	}
 }
@@ -192,4 +210,27 @@ func TestQueueOnRedisCluster(t *testing.T) {
 			cluster.WaitInStep()
 		})
 	})
+}
+
+// TestOutboxOfASettledCall reads an entry whose call is not pending any more: nobody is given anything, and it goes.
+func TestOutboxOfASettledCall(t *testing.T) {
+	server := servers.Redis(t)
+	o := newOutboxes(t, server.URL(), rueidis.ClientOption{
+		InitAddress: []string{server.Addr}, ForceSingleClient: true, DisableCache: true,
+	})
+	key := o.client.OutboxKey(&o.campaigns[0], 0)
+	r := o.reader(t, time.Hour)
+	o.insist(t, func() rueidis.Completed {
+		return o.raw.B().Xadd().Key(key).Id("*").FieldValue().FieldValue(redis.CallField, "12345678").Build()
+	})
+	got, err := r.Receive(t.Context(), 10)
+	if err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
+	if n, err := o.client.Count(t.Context(), key); n != 0 || err != nil {
+		t.Errorf("%d entries are left, %v", n, err)
+	}
+	if got, err = r.Receive(t.Context(), 10); err != nil || len(got) != 0 {
+		t.Errorf("%v, %v", got, err)
+	}
 }
