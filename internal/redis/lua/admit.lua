@@ -50,7 +50,7 @@ local function write(k, took, set, entry, fresh, list)
     redis.call('HSET', KEYS[3], 'm' .. call, entry, 'n' .. call, k, 'i' .. call, list)
   end
   if fresh ~= '' then redis.call('APPEND', KEYS[4], fresh) end
-  redis.call('XADD', KEYS[5], '*', 'm', entry)
+  redis.call('XADD', KEYS[5], '*', 'c', call)
 end
 
 if same > 0 and open and not early and not late and #KEYS == 5 and ARGV[6] == '' and same <= limit
