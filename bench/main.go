@@ -48,6 +48,7 @@ func figures() []figure {
 	return []figure{
 		{"canonical", "100,000 buyers, 10,000 units, all at once: until everyone was answered", canonical},
 		{"refusals", "refusals a second after sold-out, beside a constant answer of the same server", refusals},
+		{"protected", "refusals by the checks against bots, beside those of a campaign without them", protected},
 		{"confirmed", "durable confirmed claims a second, beside one transaction per claim", confirmed},
 		{"settled", "orders settled to MariaDB a second, beside one message, one transaction", settled},
 		{"admission", "claims through Redis a second, beside one script call a claim", admission},

@@ -18,7 +18,8 @@ func (l *ledgerTest) campaigns(t *testing.T) {
 		Stock: sluice.Stock{Total: 7}, PerUserLimit: 3, StartsAt: ledgerStart, EndsAt: ledgerStart + 1,
 		Coupon: sluice.CouponTerms{Type: sluice.CouponPercentOff, Value: 15, MinSpendMinor: 1, Currency: "EUR",
 			MaxDiscountMinor: 9, ValidFrom: 3, ValidUntil: 9, MerchantIDs: []string{"m2", "m1"}},
-		Protection:  sluice.Protection{Pass: sluice.PassAdaptive, PerUserRate: 0.5, MaxRate: 1e6},
+		Protection: sluice.Protection{Pass: sluice.PassAdaptive, PerUserRate: 0.5, MaxRate: 1e6, SpreadSec: 60,
+			Challenge: sluice.ChallengeSlider, Signature: true, SpreadSeed: "00ff"},
 		Eligibility: sluice.Eligibility{Claims: map[string][]string{"tier": {"gold", "silver"}}, Audience: true},
 		LimitGroup:  "lg", LoadTest: true, Control: sluice.ControlDraft,
 	}
