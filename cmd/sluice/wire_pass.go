@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/memory"
 	"github.com/sluice-sale/sluice/internal/pass"
 	"github.com/sluice-sale/sluice/internal/redis"
+	"github.com/sluice-sale/sluice/internal/sqldb"
 )
 
 // tendPassKeys is how often each node looks whether the key of passes is due.
@@ -19,8 +20,11 @@ func (p *parts) openPasses(ctx context.Context, s *server) error {
 		return err
 	}
 	p.once = memory.NewOnce(memory.OnceConfig{Entries: s.cfg.Limits.Once})
-	if p.remote != nil {
+	switch {
+	case p.remote != nil:
 		p.once = redis.NewOnce(p.remote.client)
+	case s.cfg.Admission.Scheme() == "ledger": // several nodes, and nothing else that they share
+		p.once = sqldb.NewOnce(p.ledger)
 	}
 	if err := p.openChallenges(s); err != nil {
 		return err

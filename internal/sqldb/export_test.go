@@ -47,3 +47,17 @@ func (db *DB) Ended() bool {
 	defer db.w.mu.Unlock()
 	return db.w.closing
 }
+
+// ForgetOnce deletes every key that came once.
+func ForgetOnce(ctx context.Context, db *DB) error {
+	return db.write(ctx, laneUrgent, func(t *tx) error {
+		_, err := t.exec(`DELETE FROM once_keys`)
+		return err
+	})
+}
+
+// CountOnce counts the keys that came once.
+func CountOnce(ctx context.Context, db *DB) (n int, err error) {
+	err = db.rdb.QueryRowContext(ctx, `SELECT COUNT(*) FROM once_keys`).Scan(&n)
+	return n, err
+}
