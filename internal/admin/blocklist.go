@@ -41,11 +41,22 @@ type Blocker interface {
 // BlocklistConfig puts the desk of the blocklist together. Ledger and Gate are required.
 type BlocklistConfig struct {
 	Ledger BlockLedger
+	Bulk   BlockBulk // nil: nothing can be imported
 	Gate   Blocker
 	Now    func() time.Time // default time.Now
+	// Allows: this is the allowlist, which has the same form.
+	Allows bool
 }
 
-// Blocklist is the desk of the blocklist.
+// name is how the list is called, with the beginning of its ids.
+func (c *BlocklistConfig) name() (list, code, prefix string) {
+	if c.Allows {
+		return "allowlist", "ALLOWLIST_FULL", "alw"
+	}
+	return "blocklist", "BLOCKLIST_FULL", "blk"
+}
+
+// Blocklist is the desk of the blocklist, or of the allowlist.
 type Blocklist struct {
 	cfg BlocklistConfig
 
@@ -69,7 +80,8 @@ func (d *Blocklist) Load(ctx context.Context) error {
 	defer d.mu.Unlock()
 	list, err := d.cfg.Ledger.Blocks(ctx, d.now())
 	if err != nil {
-		return fmt.Errorf("admin: load the blocklist: %w", err)
+		name, _, _ := d.cfg.name()
+		return fmt.Errorf("admin: load the %s: %w", name, err)
 	}
 	clear(d.all)
 	for _, b := range list {
@@ -99,11 +111,12 @@ func (d *Blocklist) Add(ctx context.Context, b sluice.Block, a sluice.Actor) (sl
 	if err := checkBlock(&b); err != nil {
 		return b, err
 	}
-	b.ID, b.Author = newID("blk"), a.Name
+	_, code, prefix := d.cfg.name()
+	b.ID, b.Author = newID(prefix), a.Name
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if len(d.all) >= maxBlocks {
-		return b, full("BLOCKLIST_FULL", "blocks", maxBlocks)
+		return b, full(code, "entries", maxBlocks)
 	}
 	b, err := d.cfg.Ledger.AddBlock(ctx, b, a)
 	if err != nil {

@@ -42,6 +42,8 @@ type AdminDeps struct {
 	Switches  SwitchDesk
 	Nodes     NodeList
 	Blocklist BlocklistDesk
+	Allowlist BlocklistDesk
+	Risk      RiskDesk
 	KeyDesk   KeyDesk
 	PassKeys  PassKeyDesk
 	Sessions  SessionDesk
@@ -114,6 +116,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerSwitches(api)
 	a.registerNodes(api)
 	a.registerBlocklist(api)
+	a.registerRisk(api)
 	a.registerKeys(api)
 	a.registerPassKeys(api)
 	a.registerSessions(api)

@@ -54,13 +54,25 @@ func answerBlock(b sluice.Block, err error) (*blockOutput, error) {
 	return &blockOutput{blockAnswerOf(&b)}, nil
 }
 
-// registerBlocklist adds the blocklist.
+// registerBlocklist adds the blocklist and the allowlist, which beats it.
 func (a *Admin) registerBlocklist(api huma.API) {
-	desk := a.deps.Blocklist
-	if desk == nil {
-		return
+	if desk := a.deps.Blocklist; desk != nil {
+		a.registerList(api, desk, listWords{"/v1/admin/blocklist", "The blocks in force",
+			"One block, by the reference a buyer was shown", "Block an address, a network, a user or a device", "Lift a block",
+			"The blocklist as CSV", "Add the blocks of a CSV, and change those that are there"})
 	}
-	huma.Register(api, op("GET", "/v1/admin/blocklist", "The blocks in force", sluice.RoleSupport),
+	if desk := a.deps.Allowlist; desk != nil {
+		a.registerList(api, desk, listWords{"/v1/admin/allowlist", "Whom neither blocklist nor risk rules touch",
+			"One entry of the allowlist", "Allow an address, a network, a user or a device", "Take an entry off the allowlist",
+			"The allowlist as CSV", "Add the entries of a CSV, and change those that are there"})
+	}
+}
+
+// listWords are a list's path and what its calls do.
+type listWords struct{ path, list, get, add, remove, export, imports string }
+
+func (a *Admin) registerList(api huma.API, desk BlocklistDesk, words listWords) {
+	huma.Register(api, op("GET", words.path, words.list, sluice.RoleSupport),
 		func(ctx context.Context, in *struct {
 			PageInput
 			Scope string `query:"scope" enum:"address,user,device"`
@@ -81,14 +93,13 @@ func (a *Admin) registerBlocklist(api huma.API) {
 			}
 			return out, nil
 		})
-	huma.Register(api, op("GET", "/v1/admin/blocklist/{id}",
-		"One block, by the reference a buyer was shown", sluice.RoleSupport),
+	huma.Register(api, op("GET", words.path+"/{id}", words.get, sluice.RoleSupport),
 		func(ctx context.Context, in *struct {
 			ID string `path:"id" maxLength:"64"`
 		}) (*blockOutput, error) {
 			return answerBlock(desk.Get(ctx, in.ID))
 		})
-	add := op("POST", "/v1/admin/blocklist", "Block an address, a network, a user or a device", sluice.RoleOperator)
+	add := op("POST", words.path, words.add, sluice.RoleOperator)
 	add.DefaultStatus = http.StatusCreated
 	huma.Register(api, add, func(ctx context.Context, in *struct{ Body blockBody }) (*blockOutput, error) {
 		b := sluice.Block{Scope: in.Body.Scope, Value: in.Body.Value, Reason: in.Body.Reason}
@@ -97,11 +108,14 @@ func (a *Admin) registerBlocklist(api huma.API) {
 		}
 		return answerBlock(desk.Add(ctx, b, actorBecause(ctx, in.Body.Reason)))
 	})
-	huma.Register(api, op("DELETE", "/v1/admin/blocklist/{id}", "Lift a block", sluice.RoleOperator),
+	huma.Register(api, op("DELETE", words.path+"/{id}", words.remove, sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
 			ID     string `path:"id" maxLength:"64"`
 			Reason string `query:"reason" maxLength:"500"`
 		}) (*blockOutput, error) {
 			return answerBlock(desk.Remove(ctx, in.ID, actorBecause(ctx, in.Reason)))
 		})
+	if csv, ok := desk.(ListCSV); ok {
+		a.registerListCSV(api, csv, words)
+	}
 }

@@ -83,6 +83,7 @@ type Gate struct {
 	registry atomic.Pointer[map[string]*entry]
 	switches atomic.Pointer[switches]
 	blocks   atomic.Pointer[blocks]
+	allows   atomic.Pointer[blocks] // the allowlist
 
 	mu        sync.Mutex           // guards the making of snapshots and what follows
 	audiences map[string]*audience // by campaign id
@@ -122,6 +123,7 @@ func New(cfg Config, admitter Admitter) *Gate {
 	}
 	g.registry.Store(&map[string]*entry{})
 	g.blocks.Store(newBlocks(nil, cfg.Logger))
+	g.allows.Store(newBlocks(nil, cfg.Logger))
 	g.SetSwitches(nil)
 	return g
 }
@@ -153,7 +155,11 @@ func (g *Gate) finish(w *walk, by int, began time.Duration) {
 	answered := w.now.Add(spent)
 	g.tally.count(w.entry, d, answered, took)
 	if g.cfg.Suspicion != nil && w.token != nil && w.entry != nil {
-		g.cfg.Suspicion.Saw(w.subject(), d.Reason)
+		reason := d.Reason
+		if d.Replayed {
+			reason = sluice.ReasonNone
+		}
+		g.cfg.Suspicion.Saw(w.subject(), reason)
 	}
 	if g.log != nil && g.switches.Load().decisionLog {
 		g.log.write(w, funnel[by].name, answered, took)

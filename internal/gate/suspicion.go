@@ -27,7 +27,8 @@ type Nonces interface {
 type Suspicion interface {
 	// Look is asked once a claim, at the check of the user: what it says holds for the whole walk.
 	Look(s *sluice.Subject) sluice.Verdict
-	// Saw is told every decision on a claim of an identified buyer, replays included.
+	// Saw is told every decision on a claim of an identified buyer; a recorded answer that was given again as
+	// ReasonNone.
 	Saw(s *sluice.Subject, reason sluice.Reason)
 }
 
