@@ -108,3 +108,12 @@ type ListChange struct {
 	Entry  Block
 	Before *Block // nil where it is new
 }
+
+// Held is one unpaid claim of a holder. Until is when its unpaid window ends at the earliest.
+type Held struct {
+	ID    ClaimID
+	Until Millis
+}
+
+// MaxHeld bounds how many unpaid orders one holder may be allowed to have.
+const MaxHeld = 1000

@@ -10,6 +10,8 @@ type blocklistCmd struct {
 	List   blockList   `cmd:"" help:"List the blocks in force."`
 	Add    blockAdd    `cmd:"" help:"Block an address, a network, a user or a device."`
 	Remove blockRemove `cmd:"" help:"Lift a block."`
+	Export blockExport `cmd:"" help:"Print the blocklist as CSV."`
+	Import blockImport `cmd:"" help:"Add the blocks of a CSV, and change those that are there."`
 }
 
 type block struct {
@@ -49,7 +51,7 @@ func (c *blockList) Run(a *app) error {
 	if c.Scope != "" {
 		q.Set("scope", c.Scope)
 	}
-	return list(a, c.adminFlags, "/v1/admin/blocklist", q, a.blockTable)
+	return list(a, c.adminFlags, blocklistPath, q, a.blockTable)
 }
 
 type blockAdd struct {
@@ -69,7 +71,7 @@ func (c *blockAdd) Run(a *app) error {
 	if c.For > 0 {
 		body["expires_at"] = time.Now().Add(c.For).UTC().Format(time.RFC3339)
 	}
-	return ask(a, c.adminFlags, "POST", "/v1/admin/blocklist", body, func(b block) { a.blockTable([]block{b}) })
+	return ask(a, c.adminFlags, "POST", blocklistPath, body, func(b block) { a.blockTable([]block{b}) })
 }
 
 type blockRemove struct {

@@ -31,7 +31,9 @@ type cli struct {
 	Campaign   campaignCmd   `cmd:"" group:"sale" help:"Campaigns: list, create, get, edit, pause, end, adjust, grant …"`
 	Switch     switchCmd     `cmd:"" group:"sale" help:"Switches: list, set, clear."`
 	Nodes      nodesCmd      `cmd:"" group:"sale" help:"The servers of this fleet and what is in force on them."`
-	Blocklist  blocklistCmd  `cmd:"" group:"sale" help:"The blocklist: list, add, remove."`
+	Blocklist  blocklistCmd  `cmd:"" group:"sale" help:"The blocklist: list, add, remove, export, import."`
+	Allowlist  allowlistCmd  `cmd:"" group:"sale" help:"The allowlist, which beats blocklist and rules: list, add …"`
+	Rules      rulesCmd      `cmd:"" group:"sale" help:"Risk rules: list, set, delete, fired, lift."`
 	Deadletter deadletterCmd `cmd:"" group:"sale" help:"Claims that could not be settled: list, show, replay, discard."`
 	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
 	PassKey    passKeyCmd    `cmd:"" group:"sale" help:"Keys that passes are signed with: list, rotate."`

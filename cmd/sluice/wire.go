@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/gate"
 	"github.com/sluice-sale/sluice/internal/order"
 	"github.com/sluice-sale/sluice/internal/pass"
+	"github.com/sluice-sale/sluice/internal/risk"
 	"github.com/sluice-sale/sluice/internal/sqldb"
 	"github.com/sluice-sale/sluice/internal/upkeep"
 )
@@ -39,19 +40,24 @@ type parts struct {
 	once       sluice.Once // what came once: on all nodes where there is a Redis, else on this one
 	board      *board
 
-	keys      *admin.Keys
-	sessions  *admin.Sessions
-	campaigns *admin.Campaigns
-	stock     *admin.Stock
-	grants    *admin.Grants
-	switches  *admin.Switches
-	blocklist *admin.Blocklist
-	audience  *admin.Audience
-	reports   *admin.Reports
-	analysis  *analysis.Desk
-	reconcile *admin.Reconcile
-	orders    *order.Desk
-	coupons   *coupon.Desk
+	keys        *admin.Keys
+	sessions    *admin.Sessions
+	campaigns   *admin.Campaigns
+	stock       *admin.Stock
+	grants      *admin.Grants
+	switches    *admin.Switches
+	blocklist   *admin.Blocklist
+	allowlist   *admin.Blocklist
+	risk        *risk.Engine
+	riskDesk    *risk.Desk
+	riskService *risk.Service // nil where there is none
+	holding     *risk.Holding // nil where nothing bounds unpaid orders
+	audience    *admin.Audience
+	reports     *admin.Reports
+	analysis    *analysis.Desk
+	reconcile   *admin.Reconcile
+	orders      *order.Desk
+	coupons     *coupon.Desk
 
 	expirer  atomic.Pointer[upkeep.Expirer]
 	reminder atomic.Pointer[reminder] // nil without a broker
@@ -78,6 +84,9 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 	p.ledger.SetPermit(p.admission)
 	s.onStop("admission", func(context.Context) error { p.admission.Close(); return nil })
 	if err := p.openPasses(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := p.openRisk(s); err != nil {
 		return nil, err
 	}
 	if err := p.openGate(ctx, s); err != nil {
@@ -117,7 +126,8 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 	p.grants = admin.NewGrants(admin.GrantsConfig{Ledger: p.ledger, Admitter: p.admission, Noter: p.ledger})
 	switches.Board, switches.NoGates = p.board, p.remote == nil
 	p.switches = admin.NewSwitches(switches)
-	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Gate: p.gate})
+	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Bulk: p.ledger, Gate: p.gate})
+	p.openRiskDesks()
 	p.audience = admin.NewAudience(admin.AudienceConfig{
 		Ledger: p.ledger, Campaigns: p.ledger, Gate: p.gate, Noter: p.ledger,
 	})
@@ -145,7 +155,7 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 
 // load puts in force what operators have set, before the first claim.
 func (p *parts) load(ctx context.Context) error {
-	for _, load := range []func(context.Context) error{p.keys.Load, p.switches.Load, p.blocklist.Load} {
+	for _, load := range []func(context.Context) error{p.keys.Load, p.switches.Load, p.blocklist.Load, p.loadRisk} {
 		if err := load(ctx); err != nil {
 			return err
 		}
@@ -160,10 +170,14 @@ func (p *parts) openGate(ctx context.Context, s *server) (err error) {
 	s.onStop("the tokens' keys", func(context.Context) error { p.tokens.Close(); return nil })
 	file := newDecisionLog(s.cfg.DecisionLog, decisionPath(s.cfg))
 	s.onStop("the decision log's file", func(context.Context) error { return file.Close() })
-	p.gate = gate.New(gate.Config{
+	cfg := gate.Config{
 		Tokens: p.tokens, Logger: s.log, MaxRate: s.cfg.Capacity.Rate, DecisionLog: file,
-		Passes: p.passKeys, Nonces: p.once,
-	}, p.admission)
+		Passes: p.passKeys, Nonces: p.once, Suspicion: p.risk,
+	}
+	if p.holding != nil {
+		cfg.Holding = p.holding
+	}
+	p.gate = gate.New(cfg, p.admission)
 	s.onStop("the decision log", func(context.Context) error { p.gate.Close(); return nil })
 	return nil
 }

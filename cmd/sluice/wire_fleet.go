@@ -70,6 +70,8 @@ func (p *parts) openFleet(s *server) (admin.SwitchesConfig, error) {
 			{What: "API keys", Load: func(ctx context.Context) error { return p.keys.Load(ctx) }},
 			{What: "pass keys", Load: func(ctx context.Context) error { return p.passKeys.Load(ctx) }},
 			{What: "blocklist", Load: func(ctx context.Context) error { return p.blocklist.Load(ctx) }},
+			{What: "allowlist", Load: func(ctx context.Context) error { return p.allowlist.Load(ctx) }},
+			{What: "risk rules", Load: func(ctx context.Context) error { return p.risk.Load(ctx) }},
 		},
 		Slow: []fleet.Loader{{What: "audiences", Load: p.loadAudiences}},
 	}

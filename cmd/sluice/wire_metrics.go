@@ -31,7 +31,7 @@ func (p *parts) sources(s *server) metrics.Sources {
 			}
 			return all
 		},
-		LogDrops: p.gate.DroppedLogLines,
+		LogDrops: p.gate.DroppedLogLines, Risk: p.riskMetrics,
 		Ready:    func() bool { return len(s.ready.list()) == 0 },
 		All:      func() [sluice.NumReasons]int64 { return p.gate.Tally().Totals().Reasons },
 		Switches: func() []sluice.SwitchSetting { return *p.board.set.Load() },

@@ -206,7 +206,7 @@ func listHead(head []string) ([]int, error) {
 		k := slices.Index(listColumns, name)
 		switch {
 		case k < 0:
-			return nil, bodyFault("has a column %q; the columns are %s", cut(name, 40), strings.Join(listColumns, ", "))
+			return nil, bodyFault("has a column %q; the columns are %s", shorten(name, 40), strings.Join(listColumns, ", "))
 		case at[k] >= 0:
 			return nil, bodyFault("has the column %s twice", name)
 		}
@@ -218,7 +218,7 @@ func listHead(head []string) ([]int, error) {
 	return at, nil
 }
 
-func cut(s string, n int) string {
+func shorten(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}

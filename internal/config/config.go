@@ -62,7 +62,13 @@ type Config struct {
 	Capacity struct {
 		Rate float64 `key:"rate" min:"0" max:"10000000" default:"0"`
 	} `key:"capacity"`
-	Challenge   Challenge   `key:"challenge"`
+	Challenge Challenge `key:"challenge"`
+	Risk      Risk      `key:"risk"`
+	Holding   struct {
+		PerUser    int `key:"per_user" min:"0" max:"1000" default:"0"`
+		PerDevice  int `key:"per_device" min:"0" max:"1000" default:"0"`
+		PerAddress int `key:"per_address" min:"0" max:"50000" default:"0"`
+	} `key:"holding"`
 	DecisionLog DecisionLog `key:"decision_log"`
 	Log         Log         `key:"log"`
 	SQLite      SQLite      `key:"sqlite"`
@@ -71,6 +77,16 @@ type Config struct {
 		Delay time.Duration `key:"delay" min:"0s" max:"5m" default:"0s"`
 		Grace time.Duration `key:"grace" min:"0s" max:"10m" default:"20s"`
 	} `key:"shutdown"`
+}
+
+// Risk are the risk rules and what they ask.
+type Risk struct {
+	Rules           []string      `key:"rules" kind:"rules"`
+	AccountAgeClaim string        `key:"account_age_claim" default:""`
+	ServiceURL      string        `key:"service_url" kind:"url"`
+	ServiceToken    Secrets       `key:"service_token" min:"8"`
+	ServiceBudget   time.Duration `key:"service_budget" min:"1ms" max:"1s" default:"20ms"`
+	ServiceFailure  string        `key:"service_failure" oneof:"open,closed" default:"open"`
 }
 
 // Degraded is what a node does while Redis is away.

@@ -31,7 +31,7 @@ func (k Key) Secret() bool { return k.Kind == "secrets" }
 // List says whether the value is a list: a YAML list, or a text with commas.
 func (k Key) List() bool {
 	switch k.Kind {
-	case "secrets", "networks", "origins", "files", "hosts":
+	case "secrets", "networks", "origins", "files", "hosts", "rules":
 		return true
 	}
 	return false

@@ -70,6 +70,8 @@ func (k Key) parse(texts []string) (any, error) {
 		return texts, checkEach(texts, checkOrigin)
 	case "hosts":
 		return texts, checkEach(texts, checkSite)
+	case "rules": // read where they are put in force
+		return texts, nil
 	case "networks":
 		return parseNetworks(texts)
 	case "secrets":

@@ -67,7 +67,7 @@ func (k Key) Bounds() string {
 	return map[string]string{
 		"listen": "host:port", "url": "http:// or https://", "file": "a file that can be read", "path": "a path",
 		"bool": "true, false", "files": "list of files", "networks": "list of addresses and networks",
-		"origins": "list of origins, or *", "hosts": "list of host names",
+		"origins": "list of origins, or *", "hosts": "list of host names", "rules": "list of risk rules",
 		"engine": k.engineBounds(), "string": "text",
 		"prefix": "up to 64 letters, digits, `-`, `_`",
 		"name":   "up to 64 letters, digits, `.`, `-`, `_`",

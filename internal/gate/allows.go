@@ -30,19 +30,16 @@ func (g *Gate) Allowed(user, device string, addr netip.Addr, now sluice.Millis) 
 	return ok
 }
 
-// allowed says whether w's buyer is on the allowlist. Before the identity check it verifies the token by itself, where
+// allowed says whether w's buyer is on the allowlist; a device where the token names it, since anybody can say a
+// device's name. Before the identity check it verifies the token by itself, where
 // somebody is allowed by name.
 func (g *Gate) allowed(w *walk) bool {
 	if w.token != nil {
-		return g.Allowed(w.token.identity.User, w.device, w.req.Addr, w.now)
+		return g.Allowed(w.token.identity.User, w.token.identity.Device, w.req.Addr, w.now)
 	}
 	if a := g.allows.Load(); len(a.users) > 0 || len(a.devices) > 0 {
 		if v, ok := g.cfg.Tokens.verify(w.req.Token, w.now.Time()); ok {
-			device := v.identity.Device
-			if device == "" {
-				device = w.req.Device
-			}
-			return g.Allowed(v.identity.User, device, w.req.Addr, w.now)
+			return g.Allowed(v.identity.User, v.identity.Device, w.req.Addr, w.now)
 		}
 	}
 	return g.Allowed("", "", w.req.Addr, w.now)

@@ -1,6 +1,10 @@
 package gate
 
-import "github.com/sluice-sale/sluice"
+import (
+	"context"
+
+	"github.com/sluice-sale/sluice"
+)
 
 // checkAdmission asks for the units. It always answers. The request id is handed on as it lies in the connection's
 // buffer: an Admitter copies it where it keeps the claim, so that one that is refused costs no allocation.
@@ -13,9 +17,33 @@ func (g *Gate) checkAdmission(w *walk) bool {
 		w.id = sluice.NewClaimID(w.entry.campaign.ID, w.token.identity.User, sluice.SourceClaim, "")
 		w.hasID = true
 	}
+	held := g.cfg.Holding != nil && w.entry.campaign.Kind == sluice.KindGoods && w.entry.campaign.Goods.PriceMinor > 0
+	if held && !g.hold(w) {
+		return true
+	}
 	w.decision = g.admitter.Admit(w.ctx, sluice.Claim{
 		ID: w.id, Campaign: w.entry.campaign.ID, User: w.token.identity.User, RequestID: w.req.RequestID,
 		Quantity: w.quantity, Source: sluice.SourceClaim, At: w.now,
 	})
+	if d := &w.decision; held && d.Reason != sluice.ReasonUnavailable && !d.Reason.Admitted() {
+		// Lost or not: a place that nobody needs is found to be free when it is asked for.
+		_ = g.cfg.Holding.Free(context.WithoutCancel(w.ctx), w.token.identity.User, w.device, w.id)
+	}
 	return true
+}
+
+// holdRetryMS is when a claim of which nobody knows whether it has a place is tried again.
+const holdRetryMS = 500
+
+// hold takes a place among the user's and the device's unpaid orders; false where the walk has its answer.
+func (g *Gate) hold(w *walk) bool {
+	claims, ok, err := g.cfg.Holding.Hold(w.ctx, w.token.identity.User, w.device, w.id,
+		w.entry.campaign.Goods.UnpaidWindowSec)
+	switch {
+	case err != nil:
+		w.decision = sluice.Decision{Reason: sluice.ReasonBusy, RetryAfterMS: holdRetryMS}
+	case !ok:
+		w.decision = sluice.Decision{Reason: sluice.ReasonLimitReached, Claims: claims}
+	}
+	return err == nil && ok
 }

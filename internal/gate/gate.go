@@ -62,6 +62,8 @@ type Config struct {
 	Nonces Nonces
 	// Suspicion is what risk rules say; nil: nothing.
 	Suspicion Suspicion
+	// Holding bounds unpaid orders; nil: nothing does.
+	Holding Holding
 	// DecisionLog takes one JSON line a decision while the switch decision_log is on; nil means none.
 	DecisionLog io.Writer
 	// DecisionLogQueue bounds the lines that wait to be written; more are dropped and counted.

@@ -32,6 +32,17 @@ type Suspicion interface {
 	Saw(s *sluice.Subject, reason sluice.Reason)
 }
 
+// Holding bounds how many unpaid orders a user or a device has, over all campaigns. It may do I/O: it is asked just
+// before admission, for orders that have to be paid.
+type Holding interface {
+	// Hold takes a place for an order; ok is false where all are taken, and claims are those that have them. A claim that
+	// has a place keeps it. An error means that it is not known. The strings are not kept.
+	Hold(ctx context.Context, user, device string, id sluice.ClaimID, windowSec int64) (
+		claims []sluice.ClaimID, ok bool, err error)
+	// Free gives back the place of a claim that did not come to be. An error is harmless.
+	Free(ctx context.Context, user, device string, id sluice.ClaimID) error
+}
+
 // subject is w's buyer for the risk rules; it points into w.
 func (w *walk) subject() *sluice.Subject {
 	s := &w.who

@@ -12,7 +12,7 @@ import (
 var (
 	mechanisms = []string{
 		"internal/admin", "internal/api", "internal/challenge", "internal/coupon", "internal/fleet", "internal/gate",
-		"internal/order", "internal/pass", "internal/settle", "internal/upkeep",
+		"internal/order", "internal/pass", "internal/risk", "internal/settle", "internal/upkeep",
 	}
 	adapters = []string{
 		"internal/console", "internal/direct", "internal/memory", "internal/rabbitmq", "internal/redis", "internal/rocketmq",

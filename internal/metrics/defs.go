@@ -86,7 +86,7 @@ func Defs() []Def {
 		claims, outcomes, claimSeconds, admissionSeconds, claimsWaiting, units, campaignState, batchClaims, batchWrites,
 		commitSeconds, transactionSeconds, transactions, queueLength, inFlight, answers, logDrops, switches, agentRuns,
 		agentItems, agentLast, payments, couponSteps, challengeEvents, ready, uptime, buildInfo,
-	}, fleetDefs()...)
+	}, append(riskDefs(), fleetDefs()...)...)
 }
 
 const referenceHead = `# Metrics

@@ -171,6 +171,7 @@ type Sources struct {
 	InFlight  func() []Length                     // requests under way, by kind
 	Waiting   func() int                          // claims that wait for their commit
 	LogDrops  func() int64                        // lines that the decision log lost
+	Risk      func() Risk                         // what risk rules did
 	Ready     func() bool                         // whether /readyz says yes
 	Switches  func() (set []sluice.SwitchSetting) // those in force
 

@@ -58,7 +58,11 @@ func full(n int) *metrics.Set {
 		InFlight: func() []metrics.Length { return []metrics.Length{{Name: "claims", N: 9}} },
 		Waiting:  func() int { return 5 },
 		LogDrops: func() int64 { return 1 },
-		Ready:    func() bool { return true },
+		Risk: func() metrics.Risk {
+			return metrics.Risk{Acts: []metrics.RiskActs{{Rule: "farm", Mode: "on", Action: "block", N: 7}}, Records: 2,
+				Asks: map[string]int64{"allow": 3}}
+		},
+		Ready: func() bool { return true },
 		Switches: func() []sluice.SwitchSetting {
 			return []sluice.SwitchSetting{{Name: "closed", Value: 1}, {Name: "closed", Campaign: "c0", Value: 1}}
 		},

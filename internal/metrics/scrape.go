@@ -47,6 +47,7 @@ func (c *scrape) Collect(ch chan<- prometheus.Metric) {
 	}
 	src.campaigns(to)
 	src.lengths(to)
+	src.risk(to)
 	src.several(to)
 }
 

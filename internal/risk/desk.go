@@ -126,8 +126,11 @@ func (d *Desk) Delete(ctx context.Context, id string, a sluice.Actor) (sluice.Ri
 	return r, d.inForce(ctx)
 }
 
-// Fired lists what rules did, newest first.
+// Fired lists what rules did, newest first; of other nodes what is a second old.
 func (d *Desk) Fired(ctx context.Context, q sluice.RiskFiredQuery) (sluice.Page[sluice.RiskFired], error) {
+	if err := d.engine.write(ctx); err != nil {
+		return sluice.Page[sluice.RiskFired]{}, err
+	}
 	return d.book.FiredPage(ctx, q)
 }
 

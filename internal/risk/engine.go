@@ -54,10 +54,8 @@ type Config struct {
 	AgeClaim string
 	// Service asks a risk service; nil: there is none.
 	Service *Service
-	// OnAct is told each time a rule holds for a claim: with the rule's name, its mode and its action's first word.
-	OnAct func(rule string, mode sluice.RiskMode, action string)
-	Now   func() time.Time
-	Log   *slog.Logger
+	Now     func() time.Time
+	Log     *slog.Logger
 }
 
 // Engine counts and judges. Look, Saw and Challenged do no I/O and do not allocate where nothing new fires. It is safe
@@ -69,10 +67,12 @@ type Engine struct {
 
 	mu     sync.Mutex // held while rules are replaced
 	tables map[tableKey]*table
+	acted  map[actKey]*atomic.Int64
 	key    Key
 	given  bool // the key is the one that all nodes share
 
-	holds holds
+	holds   holds
+	writing sync.Mutex // held over the ledger, while records are written
 
 	mark     string // of the exchange; the loop's own, as are the next two
 	seq      int64
@@ -91,7 +91,8 @@ func New(cfg Config) *Engine {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	e := &Engine{cfg: cfg, log: cfg.Log, tables: map[tableKey]*table{}, end: make(chan struct{})}
+	e := &Engine{cfg: cfg, log: cfg.Log, tables: map[tableKey]*table{}, acted: map[actKey]*atomic.Int64{},
+		end: make(chan struct{})}
 	_, _ = rand.Read(e.key[:]) // never fails
 	e.holds.init()
 	e.setRules(nil)
@@ -154,7 +155,7 @@ func (e *Engine) Look(s *sluice.Subject) (v sluice.Verdict) {
 	}
 	x := p.subject(s)
 	if h := e.holds.block(&x); h != nil {
-		e.act(h.rule, sluice.RiskOn, "block")
+		h.acted.Add(1)
 		return sluice.Verdict{Block: true, Reference: h.id, Rule: h.rule}
 	}
 	for i := range p.rules {
@@ -169,10 +170,22 @@ func (e *Engine) Look(s *sluice.Subject) (v sluice.Verdict) {
 	return v
 }
 
-func (e *Engine) act(rule string, mode sluice.RiskMode, action string) {
-	if e.cfg.OnAct != nil {
-		e.cfg.OnAct(rule, mode, action)
+// Stat is how often one rule has held for a claim on this node since the process began.
+type Stat struct {
+	Rule   string
+	Mode   sluice.RiskMode
+	Action string // its first word
+	Acts   int64
+}
+
+// Stats gives a Stat for each rule in force, how many records hold now, and how many acts found no room for one.
+func (e *Engine) Stats() (all []Stat, records, unrecorded int64) {
+	p := e.plan.Load()
+	for i := range p.rules {
+		l := &p.rules[i]
+		all = append(all, Stat{l.id, l.mode, deedNames[l.action.deed], l.acted.Load()})
 	}
+	return all, e.holds.n.Load(), e.holds.unrecorded.Load()
 }
 
 // Saw counts a decision. Recorded answers that are given again are told as ReasonNone.

@@ -24,8 +24,9 @@ type hold struct {
 	until    sluice.Millis
 	lifted   atomic.Bool
 	count    atomic.Int64
-	written  int64 // count as it is in the ledger; the loop's own
-	mine     bool  // this node recorded it
+	written  int64         // count as it is in the ledger; the loop's own
+	mine     bool          // this node recorded it
+	acted    *atomic.Int64 // of its rule
 }
 
 // holds are the records in force.
@@ -88,7 +89,7 @@ func (e *Engine) fire(l *lit, x *subject, s *saw, v *sluice.Verdict) {
 		}
 		h.count.Add(1)
 	}
-	e.act(l.id, l.mode, deedNames[l.action.deed])
+	l.acted.Add(1)
 	if l.mode != sluice.RiskOn {
 		return
 	}
@@ -116,7 +117,7 @@ func (e *Engine) record(k holdKey, l *lit, x *subject, s *saw) *hold {
 	if l.action.deed == deedBlock {
 		until = x.Now + sluice.Millis(l.action.length.Milliseconds())
 	}
-	h := &hold{id: newReference(), rule: l.id, until: until, mine: true}
+	h := &hold{id: newReference(), rule: l.id, until: until, mine: true, acted: l.acted}
 	h.fired = sluice.RiskFired{
 		ID: h.id, Rule: l.id, Revision: l.revision, Mode: l.mode, Action: l.action.text(), Scope: byScopes[l.to],
 		Value: strings.Clone(x.value(l.to)), Campaign: strings.Clone(x.Campaign), Saw: l.text(s), Node: e.cfg.Node,
@@ -200,7 +201,7 @@ func (e *Engine) take(all []sluice.RiskFired) {
 		case k.hash == 0 || p.mode(f.Rule) != f.Mode || len(hs.all) >= MaxHolds || old != nil && old.until > f.Until && f.LiftedAt == 0:
 			continue
 		default:
-			old = &hold{id: f.ID, rule: f.Rule, fired: f, until: f.Until}
+			old = &hold{id: f.ID, rule: f.Rule, fired: f, until: f.Until, acted: p.acted(f.Rule)}
 			hs.put(k, old)
 		}
 		if f.LiftedAt != 0 {
@@ -223,6 +224,8 @@ func (h *holds) forget(now sluice.Millis) {
 
 // write records what is new and what was counted since.
 func (e *Engine) write(ctx context.Context) error {
+	e.writing.Lock()
+	defer e.writing.Unlock()
 	hs := &e.holds
 	hs.mu.Lock()
 	fresh := hs.fresh

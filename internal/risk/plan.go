@@ -3,6 +3,7 @@ package risk
 import (
 	"cmp"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -98,6 +99,13 @@ func (t *table) value(x *subject) float64 {
 	return float64(t.counts_.sum(hash, t.at(x.Now)))
 }
 
+// actKey names what a rule does in one mode.
+type actKey struct {
+	rule string
+	mode sluice.RiskMode
+	deed deed
+}
+
 // lit is a rule in force.
 type lit struct {
 	rule
@@ -107,6 +115,7 @@ type lit struct {
 	campaign string
 	to       by // target
 	lasts    int64
+	acted    *atomic.Int64
 	tables   []*table // one a condition; nil for an account's age
 	of       []*table // of a refused share, all claims
 }
@@ -190,7 +199,7 @@ func (e *Engine) replan(rules []sluice.RiskRule) {
 	p := &plan{hasher: newHasher(e.key), listed: rules}
 	// What is blocked is looked up by account and by device, whatever the rules count now.
 	p.needs[byAccount], p.needs[byDevice] = true, true
-	used := map[tableKey]*table{}
+	used, acted := map[tableKey]*table{}, map[actKey]*atomic.Int64{}
 	for _, r := range rules {
 		if r.Mode == sluice.RiskOff {
 			continue
@@ -205,15 +214,30 @@ func (e *Engine) replan(rules []sluice.RiskRule) {
 			e.log.Error("a risk rule would need more tables than there may be and is passed over", "rule", r.ID)
 			continue
 		}
+		k := actKey{r.ID, r.Mode, l.action.deed}
+		if l.acted = e.acted[k]; l.acted == nil {
+			l.acted = new(atomic.Int64)
+		}
+		acted[k] = l.acted
 		e.light(&l, used, &p.needs)
 		p.rules = append(p.rules, l)
 	}
 	for _, t := range used {
 		p.tables = append(p.tables, t)
 	}
-	e.tables = used
+	e.tables, e.acted = used, acted
 	e.plan.Store(p)
 	e.holds.retire(p)
+}
+
+// acted gives where the acts of a rule are counted.
+func (p *plan) acted(id string) *atomic.Int64 {
+	for i := range p.rules {
+		if p.rules[i].id == id {
+			return p.rules[i].acted
+		}
+	}
+	return new(atomic.Int64)
 }
 
 // mode gives the mode of a rule; empty where there is none.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -34,8 +35,6 @@ type ServiceConfig struct {
 	Closed bool
 	Client *http.Client     // default: one of its own
 	Now    func() time.Time // default time.Now
-	// OnAsk is told what came of each question: allow, challenge, block, failed, or rested where it was not asked.
-	OnAsk func(what string)
 }
 
 // Service asks a risk service of the shop's own. It is asked where a pass is asked for, never for a claim. A service
@@ -47,6 +46,7 @@ type Service struct {
 	mu     sync.Mutex // guards what follows
 	failed int
 	until  time.Time
+	asked  map[string]int64
 }
 
 // NewService makes one.
@@ -63,10 +63,7 @@ func NewService(cfg ServiceConfig) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.OnAsk == nil {
-		cfg.OnAsk = func(string) {}
-	}
-	return &Service{cfg: cfg, asks: make(chan struct{}, maxServiceAsks)}
+	return &Service{cfg: cfg, asks: make(chan struct{}, maxServiceAsks), asked: map[string]int64{}}
 }
 
 type serviceQuestion struct {
@@ -85,16 +82,16 @@ type serviceAnswer struct {
 // Ask asks what to do about s within the budget. It blocks for that at most.
 func (s *Service) Ask(ctx context.Context, sub *sluice.Subject) sluice.Verdict {
 	if !s.enter() {
-		s.cfg.OnAsk("rested")
+		s.count("rested")
 		return s.silent()
 	}
 	defer func() { <-s.asks }()
 	a, err := s.ask(ctx, sub)
 	if s.note(err); err != nil {
-		s.cfg.OnAsk("failed")
+		s.count("failed")
 		return s.silent()
 	}
-	s.cfg.OnAsk(a.Verdict)
+	s.count(a.Verdict)
 	switch a.Verdict {
 	case "challenge":
 		return sluice.Verdict{Challenge: true, Rule: ServiceRule}
@@ -102,6 +99,19 @@ func (s *Service) Ask(ctx context.Context, sub *sluice.Subject) sluice.Verdict {
 		return sluice.Verdict{Block: true, Rule: ServiceRule, Reference: a.Reference}
 	}
 	return sluice.Verdict{}
+}
+
+func (s *Service) count(what string) {
+	s.mu.Lock()
+	s.asked[what]++
+	s.mu.Unlock()
+}
+
+// Asked gives what came of questions so far: allow, challenge, block, failed, and rested where it was not asked.
+func (s *Service) Asked() map[string]int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.asked)
 }
 
 // silent is what follows where the service says nothing.

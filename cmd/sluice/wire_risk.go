@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/admin"
+	"github.com/sluice-sale/sluice/internal/config"
+	"github.com/sluice-sale/sluice/internal/memory"
+	"github.com/sluice-sale/sluice/internal/metrics"
+	"github.com/sluice-sale/sluice/internal/redis"
+	"github.com/sluice-sale/sluice/internal/risk"
+)
+
+// addressRule is the name of the rule that holding.per_address stands for.
+const addressRule = "holding-per-address"
+
+// riskRules reads the rules of the configuration.
+func riskRules(cfg *config.Loaded) (all []sluice.RiskRule, err error) {
+	texts := cfg.Risk.Rules
+	if n := cfg.Holding.PerAddress; n > 0 {
+		texts = append(texts[:len(texts):len(texts)],
+			fmt.Sprintf("%s (on): orders per address > %d in 15m -> challenge", addressRule, n))
+	}
+	seen := map[string]bool{}
+	for i, text := range texts {
+		r, err := risk.FileRule(text)
+		if err != nil {
+			return nil, usage("risk.rules, item %d: %w", i+1, err)
+		}
+		if seen[r.ID] {
+			return nil, usage("risk.rules, item %d: there are two rules %s", i+1, r.ID)
+		}
+		seen[r.ID] = true
+		all = append(all, r)
+	}
+	if len(all) > sluice.MaxRiskRules {
+		return nil, usage("risk.rules has %d rules, more than %d", len(all), sluice.MaxRiskRules)
+	}
+	return all, nil
+}
+
+// openRisk makes the risk rules, which the gate asks, and what bounds unpaid orders.
+func (p *parts) openRisk(s *server) error {
+	rules, err := riskRules(s.cfg)
+	if err != nil {
+		return err
+	}
+	cfg := risk.Config{
+		Ledger: p.ledger, Node: p.node.ID, File: rules, AgeClaim: s.cfg.Risk.AccountAgeClaim, Log: s.log,
+		Allowed: func(x *sluice.Subject) bool { return p.gate.Allowed(x.User, "", x.Addr, x.Now) },
+	}
+	if p.remote != nil {
+		cfg.Exchange = redis.NewExchange(p.remote.client)
+	}
+	if s.cfg.Risk.ServiceURL != "" {
+		service := risk.ServiceConfig{URL: s.cfg.Risk.ServiceURL, Budget: s.cfg.Risk.ServiceBudget,
+			Closed: s.cfg.Risk.ServiceFailure == "closed"}
+		if t := s.cfg.Risk.ServiceToken; len(t) > 0 {
+			service.Token = t[0].Reveal()
+		}
+		p.riskService = risk.NewService(service)
+		cfg.Service = p.riskService
+	}
+	p.risk = risk.New(cfg)
+	if s.cfg.Holding.PerUser > 0 || s.cfg.Holding.PerDevice > 0 {
+		p.holding = risk.NewHolding(risk.HoldingConfig{PerUser: s.cfg.Holding.PerUser, PerDevice: s.cfg.Holding.PerDevice,
+			Holders: p.holders(s), Orders: p.ledger})
+	}
+	p.risk.Start()
+	s.onStop("risk rules", func(context.Context) error { p.risk.Stop(); return nil })
+	return nil
+}
+
+// holders says where it is kept who holds unpaid orders: where the permits are.
+func (p *parts) holders(s *server) risk.Holders {
+	switch {
+	case p.remote != nil:
+		return redis.NewHeldPlaces(p.remote.client)
+	case s.shared():
+		return p.ledger.HeldPlaces()
+	}
+	return memory.NewHeldPlaces()
+}
+
+// openRiskDesks makes the desks of rules and allowlist.
+func (p *parts) openRiskDesks() {
+	p.allowlist = admin.NewBlocklist(admin.BlocklistConfig{
+		Ledger: p.ledger.Allowlist(), Bulk: p.ledger.Allowlist(), Gate: allower{p}, Allows: true,
+	})
+	var spread func(context.Context)
+	if p.fleet != nil {
+		spread = func(ctx context.Context) { p.fleet.Spread(ctx) }
+	}
+	p.riskDesk = risk.NewDesk(p.ledger, p.risk, spread)
+}
+
+// allower puts the allowlist in force.
+type allower struct{ p *parts }
+
+// SetBlocks replaces it.
+func (a allower) SetBlocks(all []sluice.Block) { a.p.gate.SetAllowed(all) }
+
+// loadRisk puts in force what the ledger has, before the first claim. What one process remembers of unpaid orders it
+// reads from the ledger.
+func (p *parts) loadRisk(ctx context.Context) error {
+	if err := p.allowlist.Load(ctx); err != nil {
+		return err
+	}
+	if err := p.risk.Load(ctx); err != nil {
+		return err
+	}
+	if p.holding == nil || p.remote != nil || p.fleet != nil {
+		return nil
+	}
+	return p.ledger.UnpaidHolders(ctx, func(user string, id sluice.ClaimID, due sluice.Millis) error {
+		return p.holding.Fill(ctx, user, id, due)
+	})
+}
+
+func (p *parts) riskMetrics() metrics.Risk {
+	stats, records, unrecorded := p.risk.Stats()
+	m := metrics.Risk{Records: records, Unrecorded: unrecorded}
+	for _, s := range stats {
+		m.Acts = append(m.Acts, metrics.RiskActs{Rule: s.Rule, Mode: string(s.Mode), Action: s.Action, N: s.Acts})
+	}
+	if p.riskService != nil {
+		m.Asks = p.riskService.Asked()
+	}
+	return m
+}
