@@ -57,22 +57,17 @@ type RiskFired struct {
 	Campaign string // of the claim that made it fire
 	// CampaignOnly: the rule is one of that campaign, and so is what it does.
 	CampaignOnly bool
-	Saw      string // each condition with what was counted, such as "accounts per device 7 > 5 in 10m"
-	Node     string
-	At       Millis
-	Until    Millis // when a block ends; of other actions, until when this record stands for what follows
-	Count    int64  // claims it applied to, as counted by Node
-	LiftedAt Millis // zero: not lifted
-	LiftedBy string
+	Saw          string // each condition with what was counted, such as "accounts per device 7 > 5 in 10m"
+	Node         string
+	At           Millis
+	Until        Millis // when a block ends; of other actions, until when this record stands for what follows
+	Count        int64  // claims it applied to, as counted by Node
+	LiftedAt     Millis // zero: not lifted
+	LiftedBy     string
 }
 
-// Blocks says whether it is a block that is in force at now.
-func (f *RiskFired) Blocks(now Millis) bool {
-	return f.Mode == RiskOn && f.LiftedAt == 0 && now < f.Until && len(f.Action) > 5 && f.Action[:5] == "block"
-}
-
-// RiskFiredQuery selects what fired, newest first; fields that are zero do not narrow it. Limit is 1 to MaxPage, 0 means
-// DefaultPage.
+// RiskFiredQuery selects what fired, newest first; fields that are zero do not narrow it. Limit is 1 to MaxPage, 0
+// means DefaultPage.
 type RiskFiredQuery struct {
 	Rule   string
 	Scope  RiskScope

@@ -112,7 +112,7 @@ func exportList(a *app, f adminFlags, path string) error {
 
 // listImport is what an import of either list takes.
 type listImport struct {
-	File   string `arg:"" help:"The CSV; - for stdin. Columns: scope, value, and reason, author, expires_at." predictor:"file"`
+	File   string `arg:"" help:"The CSV; - for stdin. Columns: scope, value; reason, author, expires_at." predictor:"file"`
 	DryRun bool   `help:"Only say what would change."`
 	adminFlags
 }

@@ -58,7 +58,9 @@ type rulesSet struct {
 
 // Run writes a rule.
 func (c *rulesSet) Run(a *app) error {
-	body := map[string]any{"rule": c.Rule, "mode": c.Mode, "campaign_id": c.Campaign, "note": c.Note, "revision": c.Revision}
+	body := map[string]any{
+		"rule": c.Rule, "mode": c.Mode, "campaign_id": c.Campaign, "note": c.Note, "revision": c.Revision,
+	}
 	return ask(a, c.adminFlags, "PUT", rulesPath+"/"+esc(c.ID), body, func(r riskRule) { a.ruleTable([]riskRule{r}) })
 }
 

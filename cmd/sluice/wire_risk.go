@@ -61,7 +61,6 @@ func (p *parts) openRisk(s *server) error {
 			service.Token = t[0].Reveal()
 		}
 		p.riskService = risk.NewService(service)
-		cfg.Service = p.riskService
 	}
 	p.risk = risk.New(cfg)
 	if s.cfg.Holding.PerUser > 0 || s.cfg.Holding.PerDevice > 0 {
@@ -129,4 +128,21 @@ func (p *parts) riskMetrics() metrics.Risk {
 		m.Asks = p.riskService.Asked()
 	}
 	return m
+}
+
+// askingGate is the gate as the desk of passes sees it: with what the risk service says, where there is one. Claims
+// never wait for that.
+type askingGate struct{ p *parts }
+
+// Stand says how s looks to the gate and to the risk service.
+func (a askingGate) Stand(s *sluice.Subject) (sluice.Standing, bool) {
+	st, ok := a.p.gate.Stand(s)
+	if !ok || st.Blocked || st.Closed || st.WaitMS > 0 || a.p.riskService == nil ||
+		a.p.gate.Allowed(s.User, "", s.Addr, s.Now) {
+		return st, ok
+	}
+	v := a.p.riskService.Ask(context.Background(), s)
+	st.Challenge = st.Challenge || v.Challenge
+	st.Blocked, st.Reference = v.Block, v.Reference
+	return st, ok
 }

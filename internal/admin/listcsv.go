@@ -79,8 +79,8 @@ func (d *Blocklist) Export(ctx context.Context, to io.Writer) error {
 	return w.Error()
 }
 
-// Import adds the entries of a CSV and changes those that are there, or in a dry run says what it would do. Where a line
-// has a fault nothing is imported. Entries that the CSV does not have stay.
+// Import adds the entries of a CSV and changes those that are there, or in a dry run says what it would do. Where a
+// line has a fault nothing is imported. Entries that the CSV does not have stay.
 func (d *Blocklist) Import(
 	ctx context.Context, body io.Reader, dryRun bool, a sluice.Actor,
 ) (out sluice.ListImport, err error) {
@@ -106,7 +106,7 @@ func (d *Blocklist) Import(
 	for some := range slices.Chunk(todo, listChunk) {
 		wrote, err := d.cfg.Bulk.AddBlocks(ctx, some, a)
 		if err != nil {
-			return out, fmt.Errorf("admin: import into the %s; what came before is imported, import it again: %w", name, err)
+			return out, fmt.Errorf("admin: import into the %s, of which a part may be done: %w", name, err)
 		}
 		for _, b := range wrote {
 			d.all[b.ID] = b

@@ -21,7 +21,7 @@ type ListCSV interface {
 type (
 	listImportAnswer struct {
 		DryRun  bool               `json:"dry_run"`
-		Applied bool               `json:"applied" doc:"False in a dry run, and where a line has a fault: nothing was imported"`
+		Applied bool               `json:"applied" doc:"False in a dry run, and where a line has a fault"`
 		Rows    int                `json:"rows"`
 		Added   int                `json:"added"`
 		Changed int                `json:"changed"`
@@ -61,8 +61,8 @@ func (a *Admin) registerListCSV(api huma.API, desk ListCSV, words listWords) {
 		_, _ = w.Write(body.Bytes()) // the client may be gone
 	})
 	in := op("POST", words.path+"/import", words.imports, sluice.RoleOperator)
-	in.Description += " The body is CSV of at most 4 MB and 20,000 rows, with a first line that names its columns; scope " +
-		"and value are required. With dry_run=true nothing is written. Where a line has a fault nothing is imported. " +
+	in.Description += " The body is CSV of at most 4 MB and 20,000 rows, with a first line that names its columns; " +
+		"scope and value are required. With dry_run=true nothing is written. Where a line has a fault nothing is imported. " +
 		"Entries that the CSV does not have stay."
 	in.Parameters = []*huma.Param{{Name: "dry_run", In: "query", Schema: &huma.Schema{Type: "boolean"},
 		Description: "Only say what the import would do"}}

@@ -21,7 +21,7 @@ type RiskDesk interface {
 
 type (
 	riskRuleBody struct {
-		Rule     string `json:"rule,omitempty" doc:"Required: conditions, -> and an action: accounts per device > 5 in 10m -> block 15m"`
+		Rule     string `json:"rule,omitempty" doc:"Required: such as accounts per device > 5 in 10m -> block 15m"`
 		Mode     string `json:"mode,omitempty" doc:"off, dry_run (the default: counts and records only) or on"`
 		Campaign string `json:"campaign_id,omitempty" doc:"Absent: all campaigns"`
 		Note     string `json:"note,omitempty" doc:"Up to 500 bytes"`
@@ -99,7 +99,7 @@ func (a *Admin) registerRisk(api huma.API) {
 	if desk == nil {
 		return
 	}
-	huma.Register(api, op("GET", "/v1/admin/rules", "The risk rules, those of the configuration file too", sluice.RoleSupport),
+	huma.Register(api, op("GET", "/v1/admin/rules", "The risk rules, those of the file too", sluice.RoleSupport),
 		func(ctx context.Context, _ *struct{}) (*riskRulesOutput, error) {
 			all, err := desk.Rules(ctx)
 			if err != nil {
@@ -132,10 +132,11 @@ func (a *Admin) registerRisk(api huma.API) {
 			ID   string `path:"id" maxLength:"64"`
 			Body riskRuleBody
 		}) (*riskRuleOutput, error) {
-			return answerRule(desk.Put(ctx, sluice.RiskRule{ID: in.ID, Rule: in.Body.Rule, Mode: sluice.RiskMode(in.Body.Mode),
-				Campaign: in.Body.Campaign, Note: in.Body.Note, Revision: in.Body.Revision}, actorBecause(ctx, in.Body.Note)))
+			r := sluice.RiskRule{ID: in.ID, Rule: in.Body.Rule, Mode: sluice.RiskMode(in.Body.Mode),
+				Campaign: in.Body.Campaign, Note: in.Body.Note, Revision: in.Body.Revision}
+			return answerRule(desk.Put(ctx, r, actorBecause(ctx, in.Body.Note)))
 		})
-	huma.Register(api, op("DELETE", "/v1/admin/rules/{id}", "Delete a risk rule, and end what it did", sluice.RoleOperator),
+	huma.Register(api, op("DELETE", "/v1/admin/rules/{id}", "Delete a risk rule; what it did ends", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
 			ID     string `path:"id" maxLength:"64"`
 			Reason string `query:"reason" maxLength:"500"`

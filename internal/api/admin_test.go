@@ -325,7 +325,7 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Keys: keys(), Noter: &notes{}, Metrics: http.NotFoundHandler(),
 		Shelf: struct{ api.CampaignShelf }{}, Campaigns: struct{ api.CampaignDesk }{}, Stock: struct{ api.StockDesk }{},
 		Grants: struct{ api.GrantDesk }{}, Audience: struct{ api.AudienceDesk }{}, Switches: struct{ api.SwitchDesk }{},
-		Blocklist: struct{ api.BlocklistDesk }{}, KeyDesk: struct{ api.KeyDesk }{},
+		Blocklist: everyList{}, Allowlist: everyList{}, Risk: struct{ api.RiskDesk }{}, KeyDesk: struct{ api.KeyDesk }{},
 		PassKeys: struct{ api.PassKeyDesk }{}, Audit: struct{ api.AuditLog }{},
 		Events: struct{ api.EventFeed }{}, Reports: struct{ api.ReportDesk }{},
 		Analysis: struct{ api.AnalysisDesk }{}, Claims: struct{ api.ClaimIndex }{},
@@ -334,6 +334,12 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Reconcile: struct{ api.ReconcileDesk }{}, Sessions: struct{ api.SessionDesk }{}, Live: struct{ api.LiveDesk }{},
 		Console: http.NotFoundHandler(),
 	}
+}
+
+// everyList is a list that can be written as CSV.
+type everyList struct {
+	api.BlocklistDesk
+	api.ListCSV
 }
 
 func TestOperatorsDescription(t *testing.T) {

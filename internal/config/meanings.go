@@ -59,15 +59,15 @@ var meanings = map[string]string{
 		"folder.",
 	"capacity.rate": "Claims a second that the whole server lets through to admission; 0 means no bound. Refused " +
 		"ones hear BUSY.",
-	"risk.rules": "Risk rules, as NAME (MODE): CONDITION and CONDITION -> ACTION; the mode is off, dry_run (the default) " +
-		"or on. A rule that an operator writes under the same name beats one of these.",
-	"risk.account_age_claim": "The token claim with the time at which the account was made, in Unix seconds; empty: rules " +
-		"on the age of accounts never hold.",
+	"risk.rules": "Risk rules, as NAME (MODE): CONDITION and CONDITION -> ACTION; the mode is off, dry_run (the " +
+		"default) or on. A rule that an operator writes under the same name beats one of these.",
+	"risk.account_age_claim": "The token claim with the time at which the account was made, in Unix seconds; empty: " +
+		"rules on the age of accounts never hold.",
 	"risk.service_url":    "A risk service that is asked where a pass is asked for; empty: none.",
 	"risk.service_token":  "What the risk service is asked with, as a bearer token. The first one is sent.",
 	"risk.service_budget": "How long the risk service may take.",
-	"risk.service_failure": "Where the risk service says nothing in time: open (nothing follows), closed (a challenge has " +
-		"to be solved).",
+	"risk.service_failure": "Where the risk service says nothing in time: open (nothing follows), closed (a challenge " +
+		"has to be solved).",
 	"holding.per_user": "Unpaid orders that one user may have, over all campaigns; 0: no bound. More are refused " +
 		"LIMIT_REACHED, with the claims.",
 	"holding.per_device": "Unpaid orders that one device may have, over all campaigns; 0: no bound.",

@@ -187,24 +187,9 @@ func (g *Gate) Stand(s *sluice.Subject) (st sluice.Standing, ok bool) {
 		return st, false
 	}
 	st.Campaign, st.Seed, st.HasSeed = e.campaign, e.seed, e.hasSeed
-	mono, b := g.cfg.Mono(), g.blocks.Load()
-	for _, found := range [...]func() (block, bool){
-		func() (block, bool) { return b.address(s.Addr, s.Now) },
-		func() (block, bool) { return b.user(s.User, s.Now) },
-		func() (block, bool) { return b.device(s.Device, s.Now) },
-	} {
-		if x, is := found(); is {
-			st.Blocked, st.Reference = true, x.reference
-			return st, true
-		}
-	}
-	if g.cfg.Suspicion != nil {
-		v := g.cfg.Suspicion.Look(s)
-		if v.Block {
-			st.Blocked, st.Reference = true, v.Reference
-			return st, true
-		}
-		st.Challenge = v.Challenge
+	mono := g.cfg.Mono()
+	if g.standBlocked(s, &st) {
+		return st, true
 	}
 	st.Closed = g.switches.Load().closed || e.closed
 	salt := e.salt ^ asksSalt
@@ -219,6 +204,31 @@ func (g *Gate) Stand(s *sluice.Subject) (st sluice.Standing, ok bool) {
 	st.Times = max(g.measure(&e.levels.asks, salt, s.Device, s.Addr, mono), e.levels.lately(g, e.salt, s, mono))
 	st.Challenge = st.Challenge || e.need == needSolved || e.adaptive && suspicious(st.Times)
 	return st, true
+}
+
+// standBlocked asks the blocklist and the risk rules, unless the allowlist has the buyer.
+func (g *Gate) standBlocked(s *sluice.Subject, st *sluice.Standing) bool {
+	if g.Allowed(s.User, "", s.Addr, s.Now) {
+		return false
+	}
+	b := g.blocks.Load()
+	for _, found := range [...]func() (block, bool){
+		func() (block, bool) { return b.address(s.Addr, s.Now) },
+		func() (block, bool) { return b.user(s.User, s.Now) },
+		func() (block, bool) { return b.device(s.Device, s.Now) },
+	} {
+		if x, is := found(); is {
+			st.Blocked, st.Reference = true, x.reference
+			return true
+		}
+	}
+	if g.cfg.Suspicion == nil {
+		return false
+	}
+	v := g.cfg.Suspicion.Look(s)
+	st.Challenge = v.Challenge
+	st.Blocked, st.Reference = v.Block, v.Reference
+	return v.Block
 }
 
 // passRate is how many times a second one user, and one device, may ask for a pass of one campaign, and how many times

@@ -15,8 +15,8 @@ const holdersSwept = 65_536
 // last longer.
 const holdersKept = sluice.Millis(24 * 3600 * 1000)
 
-// HeldPlaces remembers who holds unpaid orders, in this process. Its memory grows with the unpaid orders alone: 30 bytes a
-// place and 100 a holder.
+// HeldPlaces remembers who holds unpaid orders, in this process. Its memory grows with the unpaid orders alone: 30
+// bytes a place and 100 a holder.
 type HeldPlaces struct {
 	mu    sync.Mutex // guards what follows
 	all   map[string][]sluice.Held

@@ -22,7 +22,8 @@ var (
 	riskUnrecorded = Def{"sluice_risk_unrecorded_total", Counter, nil,
 		"Acts of risk rules that were carried out and found no room for a record."}
 	riskAsks = Def{"sluice_risk_service_total", Counter, []string{"result"},
-		"Questions to the risk service: allow, challenge, block, failed (no answer in time), rested (not asked, since it had failed)."}
+		"Questions to the risk service: allow, challenge, block, failed (no answer in time), " +
+			"rested (not asked, since it had failed)."}
 )
 
 func riskDefs() []Def { return []Def{riskActs, riskRecords, riskUnrecorded, riskAsks} }

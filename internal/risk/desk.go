@@ -60,8 +60,8 @@ func (d *Desk) Rule(ctx context.Context, id string) (sluice.RiskRule, error) {
 	return sluice.RiskRule{}, sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_RULE", "there is no rule "+id)
 }
 
-// Put writes a rule, new or changed. A new one without a mode is a dry run. A rule of the file is replaced by one of the
-// same name until that is deleted.
+// Put writes a rule, new or changed. A new one without a mode is a dry run. A rule of the file is replaced by one of
+// the same name until that is deleted.
 func (d *Desk) Put(ctx context.Context, r sluice.RiskRule, a sluice.Actor) (sluice.RiskRule, error) {
 	if r.Mode == "" {
 		r.Mode = sluice.RiskDryRun

@@ -52,10 +52,8 @@ type Config struct {
 	Allowed func(s *sluice.Subject) bool
 	// AgeClaim is the token claim with the time in Unix seconds at which the account was made; empty: none is known.
 	AgeClaim string
-	// Service asks a risk service; nil: there is none.
-	Service *Service
-	Now     func() time.Time
-	Log     *slog.Logger
+	Now      func() time.Time
+	Log      *slog.Logger
 }
 
 // Engine counts and judges. Look, Saw and Challenged do no I/O and do not allocate where nothing new fires. It is safe

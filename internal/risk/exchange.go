@@ -66,7 +66,7 @@ func (e *Engine) once(ctx context.Context) {
 	if e.cfg.Now().Sub(e.reloaded) > reloadEvery {
 		after, e.reloaded = 0, e.cfg.Now()
 	}
-	if len(e.plan.Load().listed) > 0 || e.cfg.Service != nil {
+	if len(e.plan.Load().listed) > 0 {
 		if fired, seq, err := e.cfg.Ledger.ActiveFired(ctx, now, after); err == nil {
 			e.take(fired)
 			e.seq = max(e.seq, seq)

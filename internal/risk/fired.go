@@ -29,6 +29,9 @@ type hold struct {
 	acted    *atomic.Int64 // of its rule
 }
 
+// of says whether the record is of the rule as it stands.
+func (h *hold) of(l *lit) bool { return h.fired.Revision == l.revision && h.fired.Mode == l.mode }
+
 // holds are the records in force.
 type holds struct {
 	n          atomic.Int64 // how many there are
@@ -80,7 +83,7 @@ func (h *holds) get(k holdKey, now sluice.Millis) *hold {
 func (e *Engine) fire(l *lit, x *subject, s *saw, v *sluice.Verdict) {
 	k := holdKey{l.id, l.hash(x)}
 	h := e.holds.get(k, x.Now)
-	if h == nil || h.fired.Revision != l.revision || h.fired.Mode != l.mode {
+	if h == nil || !h.of(l) {
 		h = e.record(k, l, x, s)
 	}
 	if h != nil {
@@ -126,7 +129,7 @@ func (e *Engine) record(k holdKey, l *lit, x *subject, s *saw) *hold {
 	hs := &e.holds
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
-	if old := hs.all[k]; old != nil && x.Now < old.until && old.fired.Revision == l.revision && old.fired.Mode == l.mode {
+	if old := hs.all[k]; old != nil && x.Now < old.until && old.of(l) {
 		return old // another claim was faster
 	}
 	if len(hs.all) >= MaxHolds || len(hs.fresh) >= MaxHolds {
@@ -198,7 +201,8 @@ func (e *Engine) take(all []sluice.RiskFired) {
 		old := hs.all[k]
 		switch {
 		case old != nil && old.id == f.ID:
-		case k.hash == 0 || p.mode(f.Rule) != f.Mode || len(hs.all) >= MaxHolds || old != nil && old.until > f.Until && f.LiftedAt == 0:
+		case k.hash == 0 || p.mode(f.Rule) != f.Mode || len(hs.all) >= MaxHolds,
+			old != nil && old.until > f.Until && f.LiftedAt == 0:
 			continue
 		default:
 			old = &hold{id: f.ID, rule: f.Rule, fired: f, until: f.Until, acted: p.acted(f.Rule)}

@@ -16,8 +16,8 @@ const (
 	maxHeldListed = 100
 )
 
-// Holders remember, for all nodes together, which claims each holder has that may be unpaid. Every call may be repeated.
-// A holder's places are forgotten a day after the last one's window, not before.
+// Holders remember, for all nodes together, which claims each holder has that may be unpaid. Every call may be
+// repeated. A holder's places are forgotten a day after the last one's window, not before.
 type Holders interface {
 	// Hold takes a place for the claim unless the holder has limit others; it then gives these. A claim that has a place
 	// keeps it. It is atomic.

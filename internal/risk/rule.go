@@ -153,7 +153,8 @@ func parse(text string) (*rule, error) {
 	}
 	left, right, ok := strings.Cut(text, "->")
 	if !ok {
-		return nil, fmt.Errorf("must be conditions, then -> and an action, such as: accounts per device > 5 in 10m -> block 15m")
+		return nil, fmt.Errorf("must be conditions, then -> and an action, such as: " +
+			"accounts per device > 5 in 10m -> block 15m")
 	}
 	words := strings.Fields(left)
 	r := &rule{}

@@ -202,20 +202,3 @@ func parseAnswer(text []byte) (a serviceAnswer, err error) {
 	}
 	return a, nil
 }
-
-// Consult is Look, and where the rules block nobody, what the risk service says. It blocks for the service's budget at
-// most, and is not for the path of claims.
-func (e *Engine) Consult(ctx context.Context, s *sluice.Subject) sluice.Verdict {
-	v := e.Look(s)
-	if v.Block || e.cfg.Service == nil || e.cfg.Allowed != nil && e.cfg.Allowed(s) {
-		return v
-	}
-	told := e.cfg.Service.Ask(ctx, s)
-	switch {
-	case told.Block:
-		return told
-	case told.Challenge && !v.Challenge:
-		v.Challenge, v.Rule = true, told.Rule
-	}
-	return v
-}

@@ -15,8 +15,8 @@ const (
 	maxTables    = 24      // different combinations of signal, scope and time: 132 MB at most
 )
 
-// A window is cut into two halves. An entry keeps the half that runs and the one before it, so that what is looked at is
-// between the last half and the whole of the window, and never more.
+// A window is cut into two halves. An entry keeps the half that runs and the one before it, so that what is looked at
+// is between the last half and the whole of the window, and never more.
 
 // countEntry counts in one half and the one before. half is the number of the half, its lowest 32 bits.
 type countEntry struct {

@@ -57,8 +57,8 @@ func (db *DB) RiskRules(ctx context.Context) ([]sluice.RiskRule, error) {
 	return all, nil
 }
 
-// PutRiskRule writes a rule, new or changed, at r.UpdatedAt and gives it as it is now. Where r.Revision is above zero the
-// rule has to be at that revision. ErrConflict: it is not, or there are most rules already.
+// PutRiskRule writes a rule, new or changed, at r.UpdatedAt and gives it as it is now. Where r.Revision is above zero
+// the rule has to be at that revision. ErrConflict: it is not, or there are most rules already.
 func (db *DB) PutRiskRule(
 	ctx context.Context, r sluice.RiskRule, most int, a sluice.Actor,
 ) (out sluice.RiskRule, err error) {
