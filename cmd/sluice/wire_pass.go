@@ -52,10 +52,7 @@ func (p *parts) openPasses(ctx context.Context, s *server) error {
 
 // newPassDesk puts the desk of passes on the gate.
 func (p *parts) newPassDesk(s *server) *pass.Desk {
-<<<<<<< HEAD
-	cfg := pass.DeskConfig{Keys: p.passKeys, Gate: p.gate, Challenges: p.challenges, TTL: s.cfg.Pass.TTL}
-=======
-	cfg := pass.DeskConfig{Keys: p.passKeys, Gate: askingGate{p}, TTL: s.cfg.Pass.TTL, Watcher: p.risk}
->>>>>>> 728851a (risk: rules by API and CLI, in force on all nodes; lists as CSV; unpaid orders bounded)
+	cfg := pass.DeskConfig{Keys: p.passKeys, Gate: askingGate{p}, Challenges: p.challenges, TTL: s.cfg.Pass.TTL,
+		Watcher: p.risk}
 	return pass.NewDesk(cfg)
 }
