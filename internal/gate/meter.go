@@ -81,7 +81,7 @@ func (m *meter) count(hash uint64, window uint16) (n uint64, fresh bool) {
 		}
 		n, fresh = 1, true
 		if old&tagMask == tag && old != 0 {
-			n, fresh = cooled(old, window)+1, uint16(old>>countBits) != window
+			n, fresh = cooled(old, window)+1, uint16(old>>countBits)-window != 0
 		}
 		if word.CompareAndSwap(old, tag|uint64(window)<<countBits|min(n, countMask)) {
 			return n, fresh

@@ -328,6 +328,26 @@ func TestEveryByteOfASignedRequestCounts(t *testing.T) {
 	}
 }
 
+func FuzzSigned(f *testing.F) {
+	k := node(f, &ledger{}, &clock{opening})
+	text := issue(f, k, opening, valid())
+	good := signed(k, text)
+	f.Add(good.Timestamp, good.Nonce, good.MAC, good.Method, good.Path, good.Body)
+	f.Add([]byte(""), []byte(""), []byte(""), []byte(""), []byte(""), []byte(""))
+	f.Add(good.Timestamp, good.Nonce, []byte(strings.ToUpper(string(good.MAC))), good.Method, good.Path, good.Body)
+	// The border between two parts moved: a line feed is no part of method, path or timestamp that the gate lets by.
+	f.Add(good.Nonce, good.Timestamp, good.MAC, good.Path, good.Method, good.Body)
+	f.Fuzz(func(t *testing.T, at, nonce, mac, method, path, body []byte) {
+		s := &sluice.RequestSignature{Timestamp: at, Nonce: nonce, MAC: mac, Method: method, Path: path, Body: body}
+		same := string(at)+"\n"+string(nonce) == string(good.Timestamp)+"\n"+string(good.Nonce) &&
+			string(mac) == string(good.MAC) && string(body) == string(good.Body) &&
+			string(method)+"\n"+string(path) == string(good.Method)+"\n"+string(good.Path)
+		if k.Signed(text, s) && !same {
+			t.Errorf("believed: %+v", s)
+		}
+	})
+}
+
 // TestSigningKeyIsNoPart: who sees a pass on the way does not have its signing key.
 func TestSigningKeyIsNoPart(t *testing.T) {
 	k := node(t, &ledger{}, &clock{opening})

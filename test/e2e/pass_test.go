@@ -21,6 +21,7 @@ type passOf struct {
 	Pass         string `json:"pass"`
 	ValidUntilMS int64  `json:"valid_until_ms"`
 	StartsInMS   int64  `json:"starts_in_ms"`
+	ServerTimeMS int64  `json:"server_time_ms"`
 	SigningKey   string `json:"signing_key"`
 	Challenge    *client.Challenge
 	Code         string `json:"code"`
@@ -326,7 +327,34 @@ func TestPassesOnTwoNodes(t *testing.T) {
 	if !strings.HasPrefix(fresh.Text, "p1.2.") {
 		t.Errorf("%s is not of the new key", fresh.Text)
 	}
+	sameSlots(t, one, two)
 	everywhere(t, one, two)
+}
+
+// sameSlots asks both nodes for the slots of some buyers.
+func sameSlots(t *testing.T, one, two *e2e.Server) {
+	t.Helper()
+	one.Create(t, e2e.Goods("spread", 50, 9, map[string]any{
+		"starts_at": time.Now().Add(5 * time.Minute).Format(time.RFC3339Nano), "protection": map[string]any{"spread_s": 60},
+	}))
+	if !two.Eventually(3*time.Second, func() bool {
+		_, err := sdk(two, "alice").Campaign(t.Context(), "spread")
+		return err == nil
+	}) {
+		t.Fatal("the other node does not know the campaign")
+	}
+	seen := map[int64]bool{}
+	for i := range 20 {
+		user := fmt.Sprint("buyer-", i)
+		a, b := askPass(t, one, "spread", user, "", nil, 200), askPass(t, two, "spread", user, "", nil, 200)
+		if d := a.StartsInMS + a.ServerTimeMS - b.StartsInMS - b.ServerTimeMS; d < -50 || d > 50 {
+			t.Errorf("the slots of %s are %d ms apart", user, d)
+		}
+		seen[(a.StartsInMS+a.ServerTimeMS)/1000] = true
+	}
+	if len(seen) < 10 {
+		t.Errorf("twenty buyers have slots in %d seconds of sixty", len(seen))
+	}
 }
 
 // everywhere sets the switch challenge_all on one node: the other one challenges within 3 s.
