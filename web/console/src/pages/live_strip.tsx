@@ -1,0 +1,140 @@
+import { Button } from 'antd';
+import { useEffect, useRef, useState } from 'react';
+import { useTranslation } from 'react-i18next';
+import { useQueryClient } from '@tanstack/react-query';
+import { api } from '../lib/api.ts';
+import { go } from '../lib/router.tsx';
+import { serverNow } from '../lib/serverclock.ts';
+import { usePrefs } from '../lib/store.ts';
+import { clock, stamp } from '../lib/times.ts';
+import { checks, type Live, lookOf } from '../lib/verdict.ts';
+import { useCount, useSpan } from '../ui/bits.tsx';
+
+interface Props {
+  live: Live;
+  stale: boolean;
+  ageMs: number | undefined;
+  id: string;
+  again: () => void;
+  kiosk: boolean;
+}
+
+/** The verdict: four checks with their age, or one sentence that says what is wrong. */
+export function Strip({ live, stale, ageMs, id, again, kiosk }: Props) {
+  const { t } = useTranslation();
+  const spell = useSpan();
+  const sentence = useSentence(live, stale, ageMs);
+  const all = checks(live);
+  const wrong = all.some((c) => c.ok === false);
+  const look = lookOf(live, stale);
+  const tone = look === 'stale' ? 'stale' : wrong || look === 'trouble' || look === 'stopped' ? 'bad' : ['paused', 'degraded'].includes(look) ? 'warn' : ['before', 'armed', 'settling', 'draining'].includes(look) ? 'info' : '';
+  const verified = live.checks.verified_at_ms;
+  const counted = verified ? t('verdict.counted', { span: spell(Math.max(0, serverNow() - verified)) }) : t('verdict.notCounted');
+  return (
+    <section className={`strip ${tone}`} aria-label={t('verdict.title')} data-verdict={wrong ? 'wrong' : 'ok'} data-stale={stale}>
+      {sentence && <span data-sentence>{sentence}</span>}
+      {!sentence?.startsWith('✗') &&
+        all.map((c) => (
+          <span key={c.name} className="nowrap" data-check={c.name} data-ok={String(c.ok)}>
+            {c.ok === undefined ? '–' : c.ok ? '✓' : '✗'} {t(`verdict.${c.name}`, { n: c.value ?? '—' })}
+          </span>
+        ))}
+      <span className="age">
+        {counted} {!kiosk && <Count id={id} />}
+      </span>
+      {stale && !kiosk && (
+        <Button size="small" onClick={again}>
+          {t('act.retry')}
+        </Button>
+      )}
+      {look === 'trouble' && !kiosk && (
+        <Button size="small" onClick={() => go(`/reconcile?campaign=${encodeURIComponent(id)}`)}>
+          {t('verdict.evidence')}
+        </Button>
+      )}
+      <Announce look={look} text={sentence ?? ''} />
+    </section>
+  );
+}
+
+/** Makes the server count every row now. */
+function Count({ id }: { id: string }) {
+  const { t } = useTranslation();
+  const client = useQueryClient();
+  const [busy, setBusy] = useState(false);
+  const run = async () => {
+    setBusy(true);
+    try {
+      await api('GET /v1/admin/campaigns/{id}/verify', { path: { id } });
+    } catch {
+      // The strip goes on showing the last count and its age.
+    } finally {
+      setBusy(false);
+      void client.invalidateQueries({ queryKey: ['live', id] });
+    }
+  };
+  return (
+    <button type="button" className="plainbutton" onClick={run} disabled={busy}>
+      {busy ? t('verdict.counting') : t('verdict.countNow')}
+    </button>
+  );
+}
+
+/** What the state of the screen is in one sentence; undefined where the checks say it all. */
+function useSentence(live: Live, stale: boolean, ageMs: number | undefined): string | undefined {
+  const { t } = useTranslation();
+  const { zone } = usePrefs();
+  const n = useCount();
+  const spell = useSpan();
+  const look = lookOf(live, stale);
+  switch (look) {
+    case 'stale':
+      return `◌ ${t('look.stale', { span: spell(ageMs) })}`;
+    case 'trouble':
+      return `✗ ${t('look.trouble', { why: live.note || t('look.troubleUnknown') })}`;
+    case 'stopped':
+    case 'paused': {
+      const s = live.switches?.find((x) => x.name === (look === 'stopped' ? 'closed' : 'paused') && x.value > 0);
+      const who = s ? t('look.by', { by: s.by || '—', at: stamp(s.since_ms, zone), why: s.reason || '—' }) : (live.note ?? '');
+      return `${look === 'stopped' ? '■' : '❚❚'} ${t(`look.${look}`)} ${who}`;
+    }
+    case 'degraded': {
+      const down = Object.entries(live.health.parts).filter(([, v]) => v === 'down').map(([k]) => k);
+      return `! ${t('look.degraded', { parts: down.join(', ') || '—' })}`;
+    }
+    case 'before':
+      return t('look.before');
+    case 'armed':
+      return t('look.armed');
+    case 'draining':
+      return `⧗ ${t('look.draining', { n: n(live.backlog.claims), span: live.backlog.drain_ms ? spell(live.backlog.drain_ms) : '—' })}`;
+    case 'sold_out':
+      return live.sold_out_at_ms ? `● ${t('look.soldOut', { at: clock(live.sold_out_at_ms, zone, true) })}` : `● ${t('state.sold_out')}`;
+    case 'settling': {
+      const at = live.unpaid?.next_at_ms;
+      return `⧗ ${t('look.settling', { at: at ? clock(at, zone) : '—', n: n(live.unpaid?.units) })}`;
+    }
+    case 'settled':
+      return `■ ${t('look.settled', { sold: n(live.sold), back: n(live.available), total: n(live.total) })}`;
+    default:
+      return undefined;
+  }
+}
+
+/** Tells a screen reader of a new state, once; the numbers are not told. */
+function Announce({ look, text }: { look: string; text: string }) {
+  const { t } = useTranslation();
+  const before = useRef(look);
+  const [says, setSays] = useState('');
+  useEffect(() => {
+    if (before.current === look) return;
+    before.current = look;
+    setSays(text || t(`phase.${look}`));
+  }, [look, text, t]);
+  return (
+    <span className="sr" role="status" aria-live="polite">
+      {says}
+    </span>
+  );
+}
+
