@@ -47,9 +47,11 @@ func (b *breaker) Standing() (bool, time.Duration) { return b.standing() }
 // HolderSet is a set of users who hold claims.
 type HolderSet = holders
 
-// Add and Has are the set's.
-func (h *holders) Add(keys ...sluice.UserKey) { h.add(keys...) }
-func (h *holders) Has(k sluice.UserKey) bool  { return h.has(k) }
+// Add, AddClaims, SettleDown and Has are the set's.
+func (h *holders) AddClaims(claims []sluice.Claim) { h.addClaims(claims) }
+func (h *holders) SettleDown()                     { h.settleDown() }
+func (h *holders) Add(keys ...sluice.UserKey)      { h.add(keys...) }
+func (h *holders) Has(k sluice.UserKey) bool       { return h.has(k) }
 
 // FetchHolders reads on in the lists of a campaign.
 func (a *Admission) FetchHolders(ctx context.Context, id string) error {

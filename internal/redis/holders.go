@@ -12,28 +12,50 @@ import (
 // "no" without a lock, an allocation or I/O: of 5 million others one user in 3 · 10¹² is taken for a holder, and that
 // costs a look at the gate. Users are only added; an epoch that forgets some makes a look-up more, never a wrong
 // answer.
+//
+// Those whom this node admits come to a small table first, which stays in the processor's cache; when the gate's list
+// was read, which has them too, they go over to the large one.
 type holders struct {
-	table atomic.Pointer[[]atomic.Uint64] // open addressing, a power of two; 0 is a free place
+	table        atomic.Pointer[[]atomic.Uint64] // open addressing, a power of two; 0 is a free place
+	young, older atomic.Pointer[young]           // older is on its way to the table
 
-	mu  sync.Mutex // held by who adds
-	n   int
-	met uint64 // what was read ahead, so that it has to be
+	mu   sync.Mutex // held by who adds
+	n    int
+	room int    // of the next young
+	met  uint64 // what was read ahead, so that it has to be
 }
+
+// young has room for what one node admits between two looks at the gate; more goes to the large table.
+type young struct {
+	table []atomic.Uint64
+	n     int
+}
+
+const maxYoung = 1 << 16
 
 const minHolders = 1 << 10
 
 // fold gives the fingerprint of a key; never 0. Keys are cut from SHA-256, so that their bits are as good as any hash.
 func fold(k sluice.UserKey) uint64 { return max(1, binary.LittleEndian.Uint64(k[:8])) }
 
-// has says whether the user may hold a claim.
+// has says whether the user may hold a claim. It looks at the tables in the order in which users move.
 func (h *holders) has(k sluice.UserKey) bool {
-	t := h.table.Load()
-	if t == nil {
-		return false
+	f := fold(k)
+	if y := h.young.Load(); y != nil && in(y.table, f) {
+		return true
 	}
-	mask := uint64(len(*t) - 1)
-	for f, i := fold(k), fold(k)&mask; ; i = (i + 1) & mask {
-		switch (*t)[i].Load() {
+	if y := h.older.Load(); y != nil && in(y.table, f) {
+		return true
+	}
+	t := h.table.Load()
+	return t != nil && in(*t, f)
+}
+
+// in says whether a fingerprint is in a table.
+func in(t []atomic.Uint64, f uint64) bool {
+	mask := uint64(len(t) - 1)
+	for i := f & mask; ; i = (i + 1) & mask {
+		switch t[i].Load() {
 		case f:
 			return true
 		case 0:
@@ -47,52 +69,104 @@ func (h *holders) add(keys ...sluice.UserKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for len(keys) > 0 { // some at a time: a list is long, and most of it may be known
-		some := keys[:min(len(keys), minHolders)]
-		keys = keys[len(some):]
-		h.room(len(some))
-		t := *h.table.Load()
-		mask, met := uint64(len(t)-1), uint64(0)
-		for i := range some {
-			met |= t[fold(some[i])&mask].Load()
+		var some [minHolders]uint64
+		n := min(len(keys), len(some))
+		for i, k := range keys[:n] {
+			some[i] = fold(k)
 		}
-		h.met = met
-		for i := range some {
-			if place(t, fold(some[i])) {
-				h.n++
-			}
+		h.put(some[:n])
+		keys = keys[n:]
+	}
+}
+
+// put adds fingerprints to the large table. All places are read before any is changed: the processor waits for memory
+// once, not once a user. Callers hold the lock.
+func (h *holders) put(some []uint64) {
+	h.grow(len(some))
+	t := *h.table.Load()
+	mask, met := uint64(len(t)-1), uint64(0)
+	for _, f := range some {
+		met |= t[f&mask].Load()
+	}
+	h.met = met
+	for _, f := range some {
+		if place(t, f) {
+			h.n++
 		}
 	}
 }
 
-// addClaims notes the users of claims.
+// addClaims notes the users of claims that this node has admitted.
 func (h *holders) addClaims(claims []sluice.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.room(len(claims))
-	t := *h.table.Load()
-	// All places are read before any is changed: the processor waits for memory once, not once a claim.
-	mask, met := uint64(len(t)-1), uint64(0)
-	for i := range claims {
-		met |= t[fold(claims[i].ID.User())&mask].Load()
+	y := h.young.Load()
+	if y == nil {
+		h.room = max(h.room, minHolders)
+		y = &young{table: make([]atomic.Uint64, h.room)}
+		h.young.Store(y)
 	}
-	h.met = met
-	for i := range claims {
-		if place(t, fold(claims[i].ID.User())) {
-			h.n++
+	for len(claims) > 0 {
+		if y.n < len(y.table)/3*2 {
+			if place(y.table, fold(claims[0].ID.User())) {
+				y.n++
+			}
+			claims = claims[1:]
+			continue
 		}
+		var some [minHolders]uint64
+		n := min(len(claims), len(some))
+		for i := range n {
+			some[i] = fold(claims[i].ID.User())
+		}
+		h.put(some[:n])
+		claims = claims[n:]
 	}
+}
+
+// settleDown moves the young to the large table, some at a time. One at a time calls it.
+func (h *holders) settleDown() {
+	h.mu.Lock()
+	y := h.young.Load()
+	h.older.Store(y) // before it leaves: whoever looks finds them in one of the two
+	h.young.Store(nil)
+	switch {
+	case y == nil:
+	case y.n >= len(y.table)/3*2:
+		h.room = min(2*h.room, maxYoung)
+	case y.n < len(y.table)/8:
+		h.room = max(h.room/2, minHolders)
+	}
+	h.mu.Unlock()
+	if y == nil {
+		return
+	}
+	for at := 0; at < len(y.table); at += minHolders {
+		var some [minHolders]uint64
+		n := 0
+		for i := range minHolders {
+			if f := y.table[at+i].Load(); f != 0 {
+				some[n], n = f, n+1
+			}
+		}
+		h.mu.Lock()
+		h.put(some[:n])
+		h.mu.Unlock()
+	}
+	h.older.Store(nil)
 }
 
 // clear forgets everybody.
 func (h *holders) clear() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	h.young.Store(nil)
 	h.table.Store(nil)
 	h.n = 0
 }
 
-// room sees to it that more users find places, and a third stays free. Callers hold the lock.
-func (h *holders) room(more int) {
+// grow sees to it that more users find places, and a third stays free. Callers hold the lock.
+func (h *holders) grow(more int) {
 	old := h.table.Load()
 	size := minHolders
 	if old != nil {

@@ -171,6 +171,7 @@ func (a *Admission) fetchHolders(ctx context.Context, c *campaign) error {
 		}
 	}
 	c.fetched.Store(true)
+	c.holders.settleDown()
 	return nil
 }
 

@@ -134,6 +134,48 @@ func TestHoldersAreReadWhileTheyGrow(t *testing.T) {
 	}
 }
 
+// TestHoldersMove admits users while others look for them and a third moves them from the small table to the large one:
+// nobody who was admitted is missed at any time.
+func TestHoldersMove(t *testing.T) {
+	var h redis.HolderSet
+	const n = 20_000
+	claims := make([]sluice.Claim, n)
+	for i := range claims {
+		claims[i].ID = sluice.NewClaimID("c", fmt.Sprint(i), sluice.SourceClaim, "r")
+	}
+	var upTo atomic.Int64
+	var all sync.WaitGroup
+	all.Go(func() {
+		for i := 0; i < n; i += 50 {
+			h.AddClaims(claims[i : i+50])
+			upTo.Store(int64(i + 50))
+		}
+	})
+	all.Go(func() {
+		for upTo.Load() < n {
+			h.SettleDown()
+		}
+	})
+	all.Go(func() {
+		for at := int64(0); at < n; {
+			at = upTo.Load()
+			for i := max(0, at-100); i < at; i++ {
+				if !h.Has(claims[i].ID.User()) {
+					t.Errorf("user %d was admitted and is not there", i)
+					return
+				}
+			}
+		}
+	})
+	all.Wait()
+	h.SettleDown()
+	for i := range claims {
+		if !h.Has(claims[i].ID.User()) {
+			t.Fatalf("user %d is gone", i)
+		}
+	}
+}
+
 // TestPromisesAreASet compares the list with a map, by random keeps and drops of ids that crowd the same places.
 func TestPromisesAreASet(t *testing.T) {
 	p := redis.NewPromises(1 << 20)

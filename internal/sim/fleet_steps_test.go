@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/redis"
@@ -96,7 +99,11 @@ func (w *fleet) relay(ctx context.Context) error {
 		return err
 	}
 	e := entries[w.rng.IntN(len(entries))]
-	for _, d := range redis.Deliveries(e.ID, []byte(e.FieldValues[redis.OutboxField])) {
+	text, err := w.textOf(ctx, key, e)
+	if err != nil {
+		return err
+	}
+	for _, d := range redis.Deliveries(e.ID, []byte(text)) {
 		if d.Fault != "" {
 			return fmt.Errorf("sim: entry %s: %s", e.ID, d.Fault)
 		}
@@ -109,6 +116,21 @@ func (w *fleet) relay(ctx context.Context) error {
 		return nil
 	}
 	return w.raw.Do(ctx, w.raw.B().Xdel().Key(key).Id(e.ID).Build()).Error()
+}
+
+// textOf gives the messages of an entry of an outbox: those of the call that it names, none where that is settled.
+func (w *fleet) textOf(ctx context.Context, key string, e rueidis.XRangeEntry) (string, error) {
+	call, named := e.FieldValues[redis.CallField]
+	if !named {
+		return e.FieldValues[redis.OutboxField], nil
+	}
+	pending := strings.TrimSuffix(key, "outbox") + "pending"
+	text, err := w.raw.Do(ctx, w.raw.B().Hget().Key(pending).Field("m"+call).Build()).ToString()
+	if rueidis.IsRedisNil(err) {
+		w.note("a call in the outbox was settled already")
+		return "", nil
+	}
+	return text, err
 }
 
 // settle is a settler with a few messages.
