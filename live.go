@@ -77,7 +77,7 @@ type Health struct {
 	InForce     int                  // live nodes that have the newest settings in force
 	Skew        time.Duration        // the largest of a live node's clock, either way
 	Letters     int64                // dead letters that wait for a person; -1: not known
-	Oldest      Millis               // when the oldest message of the queue came; zero: nothing waits, or there is no queue
+	Oldest      Millis               // when the oldest message of the queue came; zero: nothing waits, or no queue
 }
 
 // UnpaidWave is how many units fall due within Width from At on.

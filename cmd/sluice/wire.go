@@ -59,6 +59,8 @@ type parts struct {
 	orders      *order.Desk
 	coupons     *coupon.Desk
 
+	console consoleParts // what the console works with beside the desks above
+
 	expirer  atomic.Pointer[upkeep.Expirer]
 	reminder atomic.Pointer[reminder] // nil without a broker
 	shortest atomic.Int64             // of the unpaid windows of all campaigns, ms; zero while there is none
@@ -101,6 +103,7 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 		return nil, err
 	}
 	p.openDesks(s, switches)
+	p.openConsole(s)
 	s.metrics.Watch(p.sources(s))
 	return p, p.load(ctx)
 }

@@ -69,7 +69,8 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Logger: s.log, Level: s.level, TLS: s.certs[1].config(), TrustedProxies: s.cfg.TrustedProxies,
 	}, api.AdminDeps{
 		Keys: p.keys, Sessions: p.sessions, Console: pages,
-		Noter: p.ledger, Metrics: s.metrics.Handler(), Ready: s.ready.list,
+		Jobs: p.console.jobs, Preflight: p.console.preflights, System: system{p, s},
+		Noter: p.ledger, Metrics: p.console.scraped, Ready: s.ready.list,
 		Shelf: p.campaigns, Campaigns: p.campaigns,
 		Stock: p.stock, Grants: p.grants, Audience: p.audience, Switches: p.switches, Nodes: nodeList{p},
 		Blocklist: p.blocklist, Allowlist: p.allowlist, Risk: p.riskDesk,
@@ -78,10 +79,8 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Live:   p.newLive(s),
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
-		DeadLetters: admin.NewDeadLetters(admin.DeadLettersConfig{
-			Ledger: p.ledger, Driver: p.driver(), Decode: decodeMessage, Log: s.log,
-		}),
-		Reconcile: p.reconcile,
+		DeadLetters: p.console.letters,
+		Reconcile:   p.reconcile,
 	})
 }
 

@@ -47,6 +47,9 @@ type AdminDeps struct {
 	KeyDesk   KeyDesk
 	PassKeys  PassKeyDesk
 	Sessions  SessionDesk
+	Jobs      JobDesk
+	Preflight PreflightDesk
+	System    SystemDesk
 	Audit     AuditLog
 	Events    EventFeed
 	Reports   ReportDesk
@@ -120,6 +123,9 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerKeys(api)
 	a.registerPassKeys(api)
 	a.registerSessions(api)
+	a.registerJobs(api)
+	a.registerPreflight(api)
+	a.registerServer(api)
 	a.registerAudit(api)
 	a.registerEvents(api)
 	a.registerReports(api)

@@ -15,8 +15,8 @@ type LiveDesk interface {
 	Live(ctx context.Context, id string, since sluice.Millis, limit int) (sluice.LiveLook, error)
 }
 
-// Bounds of one look. A viewer that comes back every second gets what fits into a few KB; the first look may ask for all
-// that is kept.
+// Bounds of one look. A viewer that comes back every second gets what fits into a few KB; the first look may ask for
+// all that is kept.
 const (
 	maxLiveBytes   = 3000
 	liveBuckets    = 60
@@ -74,7 +74,7 @@ type (
 	liveAnswer struct {
 		AsOfMS    int64                `json:"as_of_ms"`
 		State     sluice.CampaignState `json:"state"`
-		Phase     sluice.LivePhase     `json:"phase" doc:"The first of trouble, stopped, paused, degraded, before, armed … settled"`
+		Phase     sluice.LivePhase     `json:"phase" doc:"trouble, stopped, paused, degraded, before, armed, live …"`
 		Note      string               `json:"note,omitempty" doc:"Why it is paused or frozen"`
 		Total     int64                `json:"total" doc:"available + queued + held + sold, always"`
 		Avail     int64                `json:"available"`

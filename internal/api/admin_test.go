@@ -332,6 +332,7 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Lookup: struct{ api.LookupDesk }{}, Orders: struct{ api.OrderDesk }{}, Payments: struct{ api.PaymentBook }{},
 		Coupons: struct{ api.CouponDesk }{}, Nodes: struct{ api.NodeList }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
 		Reconcile: struct{ api.ReconcileDesk }{}, Sessions: struct{ api.SessionDesk }{}, Live: struct{ api.LiveDesk }{},
+		Jobs: struct{ api.JobDesk }{}, Preflight: struct{ api.PreflightDesk }{}, System: struct{ api.SystemDesk }{},
 		Console: http.NotFoundHandler(),
 	}
 }

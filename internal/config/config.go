@@ -35,6 +35,7 @@ type Config struct {
 	} `key:"start"`
 
 	TrustedProxies []netip.Prefix `key:"trusted_proxies"`
+	Environment    string         `key:"environment" kind:"name" default:""`
 	LoginURL       string         `key:"login_url" kind:"url"`
 	PayURL         string         `key:"pay_url" kind:"url"`
 

@@ -53,6 +53,7 @@ var meanings = map[string]string{
 	"storefront.theme": "A folder with theme.css, texts.json, or both: the shop's own colours and words.",
 	"storefront.images": "Origins that pictures of campaigns may come from, as https://img.shop.example; the page's " +
 		"own is always allowed.",
+	"environment":         "What operators call this installation, such as prod: the console shows it on every page.",
 	"api.decision_status": "body: every decision is HTTP 200 with its code; http: refusals are 403, 409 or 429.",
 	"cors.origins":        "Origins whose pages may call the public listener, as https://shop.example; * for all.",
 	"admin.key": "The operator's key (role admin). Several at once, for rotation. Unset: made and kept in the data " +
