@@ -101,7 +101,8 @@ func dragTo(x int, took time.Duration) any {
 	for i := range points {
 		at := float64(i) / (points - 1)
 		track = append(track, [3]int{
-			int(math.Round(float64(x) * at * at * (3 - 2*at))), int(3 * math.Sin(at*7)), int(at * float64(took.Milliseconds())),
+			int(math.Round(float64(x) * at * at * (3 - 2*at))), int(3 * math.Sin(at*7)),
+			int(at * float64(took.Milliseconds())),
 		})
 	}
 	return map[string]any{"x": x, "track": track}
@@ -109,5 +110,6 @@ func dragTo(x int, took time.Duration) any {
 
 // keysTo is a way by keys: most of it by a click, the rest by arrows.
 func keysTo(x int) any {
-	return map[string]any{"x": x, "track": [][3]int{{0, 0, 0}, {x - 2, 0, 190}, {x - 1, 0, 260}, {x, 0, 330}}, "by": "keys"}
+	track := [][3]int{{0, 0, 0}, {x - 2, 0, 190}, {x - 1, 0, 260}, {x, 0, 330}}
+	return map[string]any{"x": x, "track": track, "by": "keys"}
 }

@@ -209,8 +209,13 @@ func standIn(t *testing.T) *httptest.Server {
 // TestChallengesOnTwoNodes: a challenge of one node is solved at the other, at both at once it counts once, and tries
 // are counted together.
 func TestChallengesOnTwoNodes(t *testing.T) {
+	t.Run("Redis", func(t *testing.T) { challengesOnTwoNodes(t, servers.Redis(t).URL(), "redis") })
+	t.Run("the ledger alone", func(t *testing.T) { challengesOnTwoNodes(t, "ledger", "none") })
+}
+
+func challengesOnTwoNodes(t *testing.T, admission, queue string) {
 	maria := servers.MariaDB(t)
-	nodes := startNodes(t, 2, "--admission", servers.Redis(t).URL(), "--queue", "redis", "--ledger", maria.URL)
+	nodes := startNodes(t, 2, "--admission", admission, "--queue", queue, "--ledger", maria.URL)
 	for _, kind := range []string{"pow", "image"} {
 		guarded(t, nodes[0], kind)
 		if !nodes[1].Eventually(5*time.Second, func() bool { return knock(t, nodes[1], kind, "early", nil).Status == 200 }) {
