@@ -7,13 +7,13 @@ import { createRequire } from 'node:module';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
 
-/** No violation of WCAG 2.2 A and AA on the page as it is now. */
-export async function accessible(page, where) {
+/** No violation of WCAG 2.2 A and AA on the page as it is now; or of some rules only. */
+export async function accessible(page, where, rules) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe); // past the page's own policy
-  const found = await page.evaluate(async (values) => {
-    const r = await window.axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] });
+  const found = await page.evaluate(async ([type, values]) => {
+    const r = await window.axe.run(document, { runOnly: { type, values }, resultTypes: ['violations'] });
     return r.violations.map((v) => `${v.id}: ${v.nodes.map((n) => `${n.html} ${n.any[0]?.message ?? ''}`).join(' | ')}`);
-  }, tags);
+  }, rules ? ['rule', rules] : ['tag', tags]);
   assert.deepEqual(found, [], `axe, ${where}`);
 }
 

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { once } from 'node:events';
+import { after } from 'node:test';
 
 const binary = process.env.E2E_BINARY ?? resolve(import.meta.dirname, '../../../bin/sluice');
 export const adminKey = 'browser-tests-operator-key-0123456789';
@@ -79,7 +80,7 @@ export class Server {
   }
 }
 
-/** Starts a server for a test, or for a whole file where `t` is node:test itself ({after}). */
+/** Starts a server for a test. */
 export async function startServer(t, ...args) {
   const data = mkdtempSync(join(tmpdir(), 'sluice-browser-'));
   const s = new Server(data, [await freePort(), await freePort()], args);
@@ -89,3 +90,12 @@ export async function startServer(t, ...args) {
   });
   return s.start();
 }
+
+let shared;
+/** One server for all tests that only read what it serves, or whose campaigns do not get in each other's way. */
+export function sharedServer() {
+  shared ??= startServer({ after: (f) => { end = f; } });
+  return shared;
+}
+let end;
+after(async () => { await end?.(); });

@@ -122,8 +122,11 @@ export function makeApp() {
         el("button", { class: "link", type: "button", id: "lang", lang: app.lang === "en" ? "zh-CN" : "en", "data-data": true, click: () => {
           app.lang = app.lang === "en" ? "zh-CN" : "en";
           keep("localStorage", "sluice.lang", app.lang);
+          app.say(""); // what was said was said in the other language
+          app.shout("");
           app.nav();
           app.repaint();
+          document.dispatchEvent(new Event("lang"));
           $("lang").focus();
         } }, app.t("other")),
         app.token && el("button", { class: "link", type: "button", id: "out", click: () => app.setToken("") },

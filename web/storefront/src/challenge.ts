@@ -13,10 +13,14 @@ export async function solve(app: App, c: Challenge, signal?: AbortSignal): Promi
   const box = app.$("puzzle");
   box.hidden = false;
   const again = box.dataset.kind === c.type;
+  let show = () => {};
+  const paint = () => show();
+  document.addEventListener("lang", paint);
   box.dataset.kind = c.type;
   try {
     if (c.type === "pow") {
-      box.replaceChildren(app.el("p", { role: "status" }, app.t("working")));
+      show = () => box.replaceChildren(app.el("p", { role: "status" }, app.t("working")));
+      show();
       return await work(c, signal);
     }
     return await new Promise((done, fail) => {
@@ -24,16 +28,18 @@ export async function solve(app: App, c: Challenge, signal?: AbortSignal): Promi
       const kinds = { slider, image, siteverify } as Record<string, typeof slider>;
       const kind = kinds[c.type];
       if (!kind) return done({ another: "pow" });
-      box.replaceChildren(
+      show = () => box.replaceChildren(
         app.el("h2", { id: "puzzle-title" }, app.t("puzzle")),
         again && app.el("p", { class: "bad", role: "alert" }, app.t("wrong")) || "",
         kind(app, c.data, done),
         app.el("p", {}, app.el("button", { class: "link", type: "button", id: "another", click: () => done({ another: "pow" }) },
           app.t("otherWay"))),
       );
+      show();
       box.querySelector<HTMLElement>("input")?.focus();
     });
   } finally {
+    document.removeEventListener("lang", paint);
     box.hidden = true;
     box.replaceChildren();
     setTimeout(() => { if (box.hidden) delete box.dataset.kind; }, 5000);

@@ -146,7 +146,8 @@ export function salePage(app: App, id: string) {
   }
 
   function changed(v: string, was: string, x: Record<string, string | number>, key: string) {
-    if (v === "armed" && was) app.say(app.t(was === "mayreturn" || was === "soldout" ? "back" : "open"));
+    if (v === "armed" && (was === "mayreturn" || was === "soldout")) app.say(app.t("back"));
+    else if (v === "armed" && (was === "ready" || was === "scheduled")) app.say(app.t("open"));
     if (loud.has(v) && was !== "") app.shout(`${app.t(key, x, 0)} ${v === "confirmed" ? "" : app.t(key, x, 1)}`);
     if (v === "login") resumed = "";
   }

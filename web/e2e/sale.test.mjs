@@ -1,0 +1,350 @@
+// What the sale page promises beyond its looks: one click is one claim, the server's clock counts, nothing is asked for at
+// the opening, and what was lost is asked about.
+import assert from 'node:assert/strict';
+import test, { before, describe } from 'node:test';
+import { browser } from './lib/browser.mjs';
+import { cut, Fake, hang, press, state } from './lib/fake.mjs';
+import { sharedServer } from './lib/sluice.mjs';
+
+let server;
+before(async () => { server = await sharedServer(); });
+
+async function tab(t, options) {
+  const context = await (await browser()).newContext(options);
+  t.after(() => context.close());
+  return context;
+}
+const pause = (ms) => new Promise((f) => { setTimeout(f, ms); });
+
+describe('one click', { concurrency: 2 }, () => {
+  test('ten clicks in a tick are one claim', async (t) => {
+    const fake = new Fake();
+    fake.claims = [hang];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await page.evaluate(() => { for (let i = 0; i < 10; i++) document.getElementById('go').click(); });
+    await state(page, 'sending');
+    for (let i = 0; i < 5; i++) await page.click('#go');
+    assert.equal(fake.posts().length, 1);
+    assert.match(fake.posts()[0].body.request_id, /^[\w-]{16,}$/);
+  });
+
+  test('a reload while queued asks for the same claim and sends none', async (t) => {
+    const fake = new Fake();
+    fake.claims = [fake.claim('queued')];
+    fake.found = [fake.claim('queued')];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await press(page);
+    await state(page, 'queued');
+    await page.reload();
+    await state(page, 'queued');
+    assert.equal(fake.posts().length, 1);
+    const asked = fake.log.find((x) => x.query.includes('request_id='));
+    assert.equal(new URLSearchParams(asked.query).get('request_id'), fake.posts()[0].body.request_id);
+    fake.results = [fake.claim('confirmed', { order_id: 'ord_1' })];
+    fake.orders = [fake.order('unpaid')];
+    await page.reload();
+    await state(page, 'confirmed');
+    assert.equal(fake.posts().length, 1);
+  });
+
+  test('a reply that is cut is asked about: the claim is there', async (t) => {
+    const fake = new Fake();
+    fake.claims = [cut];
+    fake.found = [fake.claim('confirmed', { order_id: 'ord_1' })];
+    fake.orders = [fake.order('unpaid')];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    const seen = page.waitForFunction(() => document.body.dataset.state === 'unknown', null, { polling: 'mutation' });
+    await page.evaluate(() => new MutationObserver(() => 0).observe(document.body, { attributes: true }));
+    await press(page);
+    await seen;
+    await state(page, 'confirmed');
+    assert.equal(fake.posts().length, 1);
+    assert.match(await page.textContent('#go'), /99\.00/);
+  });
+
+  test('a reply that is cut and no claim: the same id goes out again', async (t) => {
+    const fake = new Fake();
+    fake.claims = [cut, fake.claim('queued')];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await press(page);
+    await state(page, 'queued');
+    const ids = new Set(fake.posts().map((x) => x.body.request_id));
+    assert.deepEqual([fake.posts().length, ids.size], [2, 1]);
+  });
+
+  test('busy three times: four posts of one id', async (t) => {
+    const fake = new Fake();
+    fake.claims = [0, 0, 0].map(() => fake.answer('BUSY', { retry_after_ms: 50 }));
+    fake.claims.push(fake.claim('queued'));
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await press(page);
+    await state(page, 'queued');
+    assert.deepEqual([fake.posts().length, new Set(fake.posts().map((x) => x.body.request_id)).size], [4, 1]);
+  });
+
+  test('two tabs agree', async (t) => {
+    const fake = new Fake();
+    const context = await tab(t);
+    fake.claims = [fake.claim('queued')];
+    fake.found = [fake.claim('queued')];
+    const one = await fake.open(context, server.url);
+    const two = await fake.open(context, server.url);
+    await Promise.all([state(one, 'armed'), state(two, 'armed')]);
+    await press(one);
+    await state(one, 'queued');
+    await state(two, 'queued');
+    assert.equal(fake.posts().length, 1);
+  });
+
+  test('an id that was used for something else: a new one, once', async (t) => {
+    const fake = new Fake();
+    fake.claims = [{ status: 409, body: { status: 409, code: 'REQUEST_ID_REUSED' } }];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await press(page);
+    await state(page, 'failed');
+    assert.deepEqual([fake.posts().length, new Set(fake.posts().map((x) => x.body.request_id)).size], [2, 2]);
+  });
+
+  test('sold out for now comes back by itself and says so', async (t) => {
+    const fake = new Fake({ state: 'sold_out', available: 0, may_return: 5 });
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'mayreturn');
+    Object.assign(fake.campaign, { state: 'live', available: 1, may_return: 4 });
+    await state(page, 'armed', 15_000);
+    assert.match(await page.textContent('#voice'), /有库存/);
+  });
+
+  test('paused and back', async (t) => {
+    const fake = new Fake({ state: 'paused' });
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'paused');
+    fake.campaign.state = 'live';
+    await state(page, 'armed', 15_000);
+  });
+
+  test('a pass: the slider by keys, then the same request goes on by itself', async (t) => {
+    const png = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+    const fake = new Fake();
+    fake.claims = [fake.answer('PASS_REQUIRED'), fake.claim('queued')];
+    fake.passes = [
+      { challenge: { id: 'c1', type: 'slider', data: { image: png, piece: png, y: 4, width: 300, height: 150, piece_width: 44 } } },
+      { pass: 'p1.y', valid_until_ms: Date.now() + 900_000 },
+    ];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await press(page);
+    await page.waitForSelector('#slide:focus');
+    for (let i = 0; i < 5; i++) await page.keyboard.press('ArrowRight');
+    await page.click('#step-right');
+    await page.keyboard.press('Tab');
+    await page.click('#slide-go');
+    await state(page, 'queued');
+    const solved = fake.log.filter((x) => x.path.endsWith('/passes')).at(-1).body;
+    assert.equal(solved.challenge_id, 'c1');
+    assert.deepEqual([solved.solution.x, solved.solution.by], [8, 'keys']);
+    assert.ok(solved.solution.track.length >= 6 && solved.solution.track.every((p) => p.length === 3));
+    const posts = fake.posts().map((x) => x.body);
+    assert.deepEqual([posts.length, posts[0].request_id === posts[1].request_id, posts[1].pass], [2, true, 'p1.y']);
+  });
+
+  test('another way: proof of work in a worker, without a hand', async (t) => {
+    const { createHash } = await import('node:crypto');
+    const salt = 'abc.123';
+    const challenge = createHash('sha256').update(`${salt}4321`).digest('hex');
+    const pow = { algorithm: 'SHA-256', challenge, salt, maxnumber: 50_000, signature: 's' };
+    const fake = new Fake({ opensIn: 300_000, protection: { pass: 'always', challenge: 'image' } });
+    fake.passes = [{ challenge: { id: 'c1', type: 'image', data: { image: 'data:,' } } }, { challenge: { id: 'c2', type: 'pow', data: pow } },
+      { pass: 'p1.z', valid_until_ms: Date.now() + 900_000 }];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'presolve');
+    await press(page);
+    await page.click('#another');
+    await state(page, 'scheduled');
+    const asked = fake.log.filter((x) => x.path.endsWith('/passes')).map((x) => x.body);
+    assert.deepEqual(asked.slice(0, 2), [{}, { challenge: 'pow' }]);
+    assert.equal(JSON.parse(Buffer.from(asked[2].solution, 'base64')).number, 4321);
+    assert.deepEqual(page.faults, []);
+  });
+});
+
+describe('the clock', { concurrency: 2 }, () => {
+  for (const [name, shift, options] of [
+    ['an hour fast', 3_600_000, {}], ['an hour slow', -3_600_000, {}],
+    ['in Kolkata', 0, { timezoneId: 'Asia/Kolkata' }], ['on a slow machine', 0, { slow: true }],
+  ]) {
+    test(`arms at the server's start, never before: ${name}`, async (t) => {
+      const { slow, ...rest } = options;
+      const context = await tab(t, rest);
+      const fake = new Fake({ opensIn: 4000 });
+      const start = Date.parse(fake.campaign.starts_at);
+      const page = await fake.open(context, server.url, '/c/spring', async (p) => {
+        await p.addInitScript((by) => {
+          const real = Date.now;
+          Date.now = () => real() + by;
+          const at = performance.timeOrigin;
+          window.armed = new Promise((done) => {
+            let last = Infinity;
+            const look = () => {
+              const text = document.getElementById('clock')?.textContent;
+              if (text) {
+                const s = text.split(':').reduce((n, x) => n * 60 + Number(x), 0);
+                if (s > last) window.up = `${s} after ${last}`;
+                last = s;
+              }
+              if (document.body?.dataset.state === 'armed') done(at + performance.now());
+            };
+            new MutationObserver(look).observe(document, { subtree: true, attributes: true, childList: true, characterData: true });
+          });
+        }, shift);
+        if (slow) await (await context.newCDPSession(p)).send('Emulation.setCPUThrottlingRate', { rate: 4 });
+      });
+      const at = await page.evaluate(() => window.armed);
+      assert.ok(at >= start - 2, `${start - at} ms early`);
+      assert.ok(at <= start + (process.env.CI_SLOW ? 400 : 250), `${at - start} ms late`);
+      assert.equal(await page.evaluate(() => window.up), undefined, 'the countdown went up');
+    });
+  }
+
+  test('hidden for six minutes: the tab wakes with the right time', async (t) => {
+    const fake = new Fake({ opensIn: 366_000 });
+    const page = await fake.open(await tab(t), server.url, '/c/spring', (p) => p.addInitScript(() => {
+      Object.defineProperty(document, 'hidden', { get: () => window.away ?? false });
+    }));
+    await state(page, 'scheduled');
+    await page.waitForFunction(() => /0[56]:/.test(document.getElementById('clock').textContent));
+    await page.evaluate(() => { window.away = true; document.dispatchEvent(new Event('visibilitychange')); });
+    fake.skew = 362_000; // the machine slept: its own clock stood still
+    await page.evaluate(() => { window.away = false; document.dispatchEvent(new Event('visibilitychange')); });
+    await page.waitForFunction(() => /^00:0[0-4]$/.test(document.getElementById('clock').textContent));
+    fake.campaign.state = 'live';
+    await state(page, 'armed', 6000);
+  });
+
+  test('nothing is asked for at the opening without a click', async (t) => {
+    const fake = new Fake({ opensIn: 3500 });
+    const start = Date.parse(fake.campaign.starts_at);
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed', 8000);
+    await pause(2500);
+    const around = fake.log.filter((x) => x.at > start - 1000).map((x) => x.path);
+    assert.deepEqual(around, []);
+  });
+
+  test('a click that came early waits for the opening', async (t) => {
+    const fake = new Fake();
+    fake.claims = [fake.answer('NOT_STARTED', { starts_in_ms: 700 }), fake.claim('queued')];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await press(page);
+    await state(page, 'queued');
+    const [a, b] = fake.posts();
+    assert.ok(b.at - a.at >= 690, `${b.at - a.at} ms`);
+    assert.equal(a.body.request_id, b.body.request_id);
+  });
+
+  test('a countdown of an hour is told at most eight times', async (t) => {
+    const fake = new Fake({ opensIn: 3_700_000 });
+    const base = Date.now();
+    const page = await fake.open(await tab(t), server.url, '/c/spring', async (p) => {
+      await p.clock.install({ time: base });
+      await p.addInitScript(() => {
+        window.said = [];
+        addEventListener('DOMContentLoaded', () => {
+          new MutationObserver(() => window.said.push(document.getElementById('voice').textContent))
+            .observe(document.getElementById('voice'), { childList: true, characterData: true, subtree: true });
+        });
+      });
+    });
+    await state(page, 'scheduled');
+    const steps = [...Array(60).fill(60_000), ...Array(120).fill(1000)];
+    for (const ms of steps) {
+      fake.skew += ms;
+      await page.clock.fastForward(ms);
+    }
+    fake.campaign.state = 'live';
+    await state(page, 'armed');
+    const said = (await page.evaluate(() => window.said)).filter(Boolean);
+    assert.ok(said.length >= 4 && said.length <= 8, JSON.stringify(said));
+    assert.equal(said.at(-1), '已开抢，可以点击了');
+  });
+});
+
+describe('bytes and the wallet', { concurrency: 2 }, () => {
+  test('few bytes, few requests, one origin, the same for everybody', async (t) => {
+    const context = await tab(t);
+    const fake = new Fake();
+    const seen = [];
+    const page = await fake.open(context, server.url, '/c/spring', async (p) => {
+      p.on('response', (r) => seen.push(r));
+      const cdp = await context.newCDPSession(p);
+      await cdp.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+      await cdp.send('Network.enable');
+      await cdp.send('Network.emulateNetworkConditions', { offline: false, latency: 150, downloadThroughput: 200_000, uploadThroughput: 93_750 });
+      await p.addInitScript(() => {
+        window.shift = 0;
+        new PerformanceObserver((l) => { for (const e of l.getEntries()) window.shift += e.value; }).observe({ type: 'layout-shift', buffered: true });
+        new PerformanceObserver((l) => { window.lcp = l.getEntries().at(-1).startTime; }).observe({ type: 'largest-contentful-paint', buffered: true });
+      });
+    });
+    await state(page, 'armed');
+    await pause(2000);
+    const files = seen.filter((r) => !new URL(r.url()).pathname.startsWith('/v1/') && r.url().startsWith('http'));
+    let bytes = 0;
+    for (const r of files) bytes += (await r.request().sizes()).responseBodySize;
+    assert.ok(bytes <= 20 * 1024, `${bytes} bytes`);
+    assert.ok(seen.length <= 8, `${seen.length} requests: ${seen.map((r) => r.url())}`);
+    assert.deepEqual([...new Set(seen.filter((r) => r.url().startsWith('http')).map((r) => new URL(r.url()).origin))], [server.url]);
+    for (const r of files) assert.equal(await r.headerValue('set-cookie'), null);
+    const { shift, lcp } = await page.evaluate(() => ({ shift: window.shift, lcp: window.lcp }));
+    t.diagnostic(`${bytes} bytes, ${seen.length} requests, CLS ${shift.toFixed(4)}, LCP ${Math.round(lcp)} ms`);
+    assert.ok(shift <= 0.05, `CLS ${shift}`);
+    assert.ok(lcp <= 2500, `LCP ${lcp}`);
+    const one = await (await fetch(`${server.url}/c/spring`, { headers: { authorization: 'Bearer a' } })).text();
+    const two = await (await fetch(`${server.url}/c/other`, { headers: { cookie: 'a=b' } })).text();
+    assert.equal(one, two);
+  });
+
+  test('the token comes behind the # and is gone from the address', async (t) => {
+    const { token } = await import('./lib/fake.mjs');
+    const fake = new Fake({ user: '' });
+    const page = await fake.open(await tab(t), server.url, `/c/spring#token=${token('carol')}`);
+    await state(page, 'armed');
+    assert.equal(page.url(), `${server.url}/c/spring`);
+    fake.claims = [fake.claim('queued')];
+    await press(page);
+    await state(page, 'queued');
+    assert.equal(fake.posts()[0].headers.authorization, `Bearer ${token('carol')}`);
+    assert.ok(fake.log.every((x) => !x.query.includes('token')));
+  });
+
+  test('coupons are there without a network, and the QR code can be read', async (t) => {
+    const fake = new Fake();
+    fake.coupons = [fake.coupon()];
+    const page = await fake.open(await tab(t), server.url, '/coupons');
+    await state(page, 'coupons');
+    const shot = await page.locator('svg.qr').screenshot();
+    const pixels = await page.evaluate(async (b64) => {
+      const img = new Image();
+      img.src = `data:image/png;base64,${b64}`;
+      await img.decode();
+      const c = new OffscreenCanvas(img.width, img.height).getContext('2d');
+      c.drawImage(img, 0, 0);
+      const d = c.getImageData(0, 0, img.width, img.height);
+      return { data: [...d.data], width: d.width, height: d.height };
+    }, shot.toString('base64'));
+    const { default: jsQR } = await import('jsqr');
+    const read = jsQR(Uint8ClampedArray.from(pixels.data), pixels.width, pixels.height);
+    assert.equal(read?.data, fake.coupons[0].code.replaceAll('-', ''));
+    fake.wallet = cut;
+    await page.reload();
+    await state(page, 'coupons');
+    assert.match(await page.textContent('main'), /离线副本/);
+    assert.match(await page.textContent('.code'), /2TGR-7Q4X/);
+  });
+});
