@@ -24,7 +24,7 @@ describe('one click', { concurrency: 2 }, () => {
     await state(page, 'armed');
     await page.evaluate(() => { for (let i = 0; i < 10; i++) document.getElementById('go').click(); });
     await state(page, 'sending');
-    for (let i = 0; i < 5; i++) await page.click('#go');
+    for (let i = 0; i < 5; i++) await page.click('#go', { force: true });
     assert.equal(fake.posts().length, 1);
     assert.match(fake.posts()[0].body.request_id, /^[\w-]{16,}$/);
   });
@@ -56,11 +56,13 @@ describe('one click', { concurrency: 2 }, () => {
     fake.orders = [fake.order('unpaid')];
     const page = await fake.open(await tab(t), server.url);
     await state(page, 'armed');
-    const seen = page.waitForFunction(() => document.body.dataset.state === 'unknown', null, { polling: 'mutation' });
-    await page.evaluate(() => new MutationObserver(() => 0).observe(document.body, { attributes: true }));
+    await page.evaluate(() => {
+      window.seen = [];
+      new MutationObserver(() => window.seen.push(document.body.dataset.state)).observe(document.body, { attributes: true });
+    });
     await press(page);
-    await seen;
     await state(page, 'confirmed');
+    assert.ok((await page.evaluate(() => window.seen)).includes('unknown'));
     assert.equal(fake.posts().length, 1);
     assert.match(await page.textContent('#go'), /99\.00/);
   });
@@ -227,7 +229,7 @@ describe('the clock', { concurrency: 2 }, () => {
   });
 
   test('nothing is asked for at the opening without a click', async (t) => {
-    const fake = new Fake({ opensIn: 3500 });
+    const fake = new Fake({ opensIn: 5000 });
     const start = Date.parse(fake.campaign.starts_at);
     const page = await fake.open(await tab(t), server.url);
     await state(page, 'armed', 8000);

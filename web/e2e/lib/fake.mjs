@@ -8,7 +8,7 @@ const iso = (at) => new Date(at).toISOString();
 
 export class Fake {
   /** `over` replaces fields of the campaign; times are in ms from now. */
-  constructor({ opensIn = -5000, endsIn = 3_600_000, skew = 0, user = 'alice', lang = 'zh-CN', ...over } = {}) {
+  constructor({ opensIn = -5000, endsIn = Math.max(opensIn, 0) + 3_600_000, skew = 0, user = 'alice', lang = 'zh-CN', ...over } = {}) {
     this.skew = skew; // of the server's clock to this process's
     this.user = user;
     this.lang = lang;

@@ -453,16 +453,26 @@ export function salePage(app: App, id: string) {
 
   // --- the clock, the tab, the network
 
-  const sync = (n: number, fresh = false) => sluice.syncTime(n, fresh).then(paint, () => {});
+  /** A few samples, a moment apart; none around the opening, where everybody is at the door. */
+  async function sync(n: number, fresh = false) {
+    for (let i = 0; i < n; i++) {
+      if (i > 0) await new Promise((f) => { setTimeout(f, 100 + Math.random() * 300); });
+      if (sluice.now() && starts && quiet()) return;
+      await sluice.syncTime(1, fresh && i === 0).then(paint, () => {});
+    }
+  }
+  const quiet = () => {
+    const left = starts - now();
+    return left < quietBefore && left > -quietAfter;
+  };
   function wake() {
     if (document.hidden) return;
     paint();
     // The machine may have slept: the old difference is worth nothing. At the very opening nothing is asked for.
-    const left = starts ? starts - now() : Infinity;
-    if (left > quietBefore || left < -quietAfter || !sluice.now()) {
+    if (!starts || !sluice.now() || !quiet()) {
       sync(3, true);
       refresh();
-    } else sync(1, true);
+    } else sluice.syncTime(1, true).then(paint, () => {});
   }
   app.repaint = () => {
     paintAll();
@@ -475,7 +485,7 @@ export function salePage(app: App, id: string) {
     if (e.key === noteKey() && e.newValue && app.token) join();
   });
   paint();
-  sluice.syncTime(1).then(paint, () => {}).then(() => sync(4));
+  sync(5);
   refresh().then(() => {
     // Once more shortly before the opening, each client at a moment of its own.
     const left = starts - now();
