@@ -74,6 +74,11 @@ func (c *demoCmd) Run(a *app) (err error) {
 	if c.Once {
 		return nil
 	}
+	stop, err := d.evening()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if err := d.tryIt(dir); err != nil {
 		return err
 	}
@@ -99,8 +104,9 @@ func (d *demo) start(dir string, log io.Writer) error {
 	}
 	d.secret, d.key = cfg.JWT.Secret[0].Reveal(), cfg.Admin.Key[0].Reveal()
 	d.say("%s  a flash sale on this machine\n", d.a.paint.bold("sluice demo"))
-	d.say("  public     %s   buyers, merchants, payments", d.server.publicURL())
-	d.say("  operators  %s   API reference at /docs, metrics at /metrics", d.server.adminURL())
+	d.say("  sale page  %s   buyers: any name signs in", d.server.publicURL())
+	d.say("  console    %s   operators: sign in with this key", d.server.adminURL())
+	d.say("  key        %s", d.key)
 	d.say("  ledger     %s   SQLite, every commit synced to disk\n", dir)
 	return nil
 }
@@ -167,17 +173,20 @@ func (d *demo) tryIt(dir string) error {
 		return err
 	}
 	id := sluice.NewClaimID(demoTry, demoUser, sluice.SourceClaim, demoRequest)
-	d.say("%s  a third campaign, %s, has 100 units left\n", d.a.paint.bold("Try it yourself"), demoTry)
-	d.say("  # who you are, and a key for the operators' side")
-	d.say("  TOKEN=%s", lab.Token(d.secret, demoUser, time.Now(), 24*time.Hour))
-	d.say("  KEY=%s\n", d.key)
+	d.say("%s  a crowd comes over the next ten minutes, and most of it pays", d.a.paint.bold("Evening sale"))
+	d.say("  watch it    %s/live/%s   (the key is above)", d.server.adminURL(), demoEvening)
+	d.say("  be in it    %s/c/%s\n", d.server.publicURL(), demoEvening)
+	d.say("%s  another campaign, %s, has 100 units left: %s/c/%s\n", d.a.paint.bold("Try it yourself"), demoTry,
+		d.server.publicURL(), demoTry)
+	d.say("  # who you are")
+	d.say("  TOKEN=%s\n", lab.Token(d.secret, demoUser, time.Now(), 24*time.Hour))
 	d.say("  # claim one unit; send it again: the same answer, no second unit")
 	d.say("  curl -s %s/v1/campaigns/%s/claims -X POST -H \"Authorization: Bearer $TOKEN\" -H 'Idempotency-Key: %s'\n",
 		d.server.publicURL(), demoTry, demoRequest)
 	d.say("  # pay for it, with the sandbox's money")
 	d.say("  curl -s %s/v1/orders/%s/pay -X POST -H \"Authorization: Bearer $TOKEN\"\n", d.server.publicURL(),
 		id.OrderID())
-	d.say("  # count everything again from the rows")
+	d.say("  # count everything again from the rows, with the key from above as $KEY")
 	d.say("  curl -s %s/v1/admin/campaigns/%s/verify -H \"Authorization: Bearer $KEY\"\n", d.server.adminURL(), demoTry)
 	d.say("%s", d.a.paint.dim("Ctrl-C stops the server and removes its folder. Its log: "+filepath.Join(dir, demoLog)))
 	return nil

@@ -55,10 +55,3 @@ CREATE TABLE IF NOT EXISTS preflights (
     reason      VARCHAR(2000)  NOT NULL,
     KEY preflights_campaign (campaign, seq)
 ) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;
-
--- What a node tells of itself beside its heartbeat.
-CREATE TABLE IF NOT EXISTS node_health (
-    node    VARBINARY(255) NOT NULL PRIMARY KEY,
-    seen_ms BIGINT         NOT NULL,                   -- by this database's clock
-    health  LONGTEXT       NOT NULL                    -- JSON
-) DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin;

@@ -53,10 +53,3 @@ CREATE TABLE preflights (
     reason      TEXT    NOT NULL
 );
 CREATE INDEX preflights_campaign ON preflights (campaign, seq);
-
--- What a node tells of itself beside its heartbeat.
-CREATE TABLE node_health (
-    node    TEXT    NOT NULL PRIMARY KEY,
-    seen_ms INTEGER NOT NULL,                   -- by this database's clock
-    health  TEXT    NOT NULL                    -- JSON
-);
