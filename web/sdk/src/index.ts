@@ -4,7 +4,7 @@
  */
 import { deviceID, randomID, type Store } from "./ids.js";
 import { signed } from "./sign.js";
-import type { Campaign, Challenge, Claim, Coupon, Order, Page, Pass, Problem } from "./types.js";
+import type { Campaign, CampaignPage, Challenge, Claim, Coupon, Order, Page, Pass, Problem } from "./types.js";
 
 export type * from "./types.js";
 export { deviceID, randomID, type Store } from "./ids.js";
@@ -140,7 +140,7 @@ export class Sluice {
   }
 
   /** The campaigns on show, or one of them. */
-  campaigns(cursor = "", signal?: AbortSignal): Promise<Page<Campaign>> {
+  campaigns(cursor = "", signal?: AbortSignal): Promise<CampaignPage> {
     return this.call("GET", `/v1/campaigns${cursor && `?cursor=${encodeURIComponent(cursor)}`}`, { signal });
   }
   campaign(id: string, signal?: AbortSignal): Promise<Campaign> {

@@ -106,6 +106,9 @@ export interface Page<T> {
   next_cursor?: string;
 }
 
+/** A page of campaigns, and what the shop has set. */
+export interface CampaignPage extends Page<Campaign>, Pick<Campaign, "login_url" | "pay_url" | "sandbox" | "dev_sign_in"> {}
+
 /** Something to be solved before a pass is given. */
 export interface Challenge {
   id: string;

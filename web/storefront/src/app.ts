@@ -129,8 +129,10 @@ export function makeApp() {
           document.dispatchEvent(new Event("lang"));
           $("lang").focus();
         } }, app.t("other")),
-        app.token && el("button", { class: "link", type: "button", id: "out", click: () => app.setToken("") },
-          el("span", { "data-data": true }, app.t("signout", { u: app.user() }))),
+        app.token ? el("button", { class: "link", type: "button", id: "out", click: () => app.setToken("") },
+          app.t("signout"), el("span", { "data-data": true }, app.user()))
+          : app.shop.login_url || app.shop.dev_sign_in ? el("button", { class: "link", type: "button", id: "in", click: () => app.signIn() },
+            app.t("signin")) : "",
       );
     },
 

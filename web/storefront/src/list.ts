@@ -32,6 +32,8 @@ export function listPage(app: App) {
       const page = await app.sluice.campaigns(from);
       items = from ? [...items!, ...page.items] : page.items;
       cursor = page.next_cursor;
+      app.shop = page;
+      app.nav();
       failed = false;
       tries = 0;
     } catch {

@@ -192,6 +192,7 @@ export function salePage(app: App, id: string) {
     try {
       c = await sluice.campaign(id);
       app.shop = c;
+      if (!starts) app.nav();
       const was = starts;
       starts = Date.parse(c.starts_at);
       if (was !== starts) {

@@ -43,7 +43,7 @@ const zh: Texts = {
   refunded: ["已退款", "款项已退回"],
   notfound: ["活动不存在", "请检查链接"],
 
-  sales: "全部活动", orders: "我的订单", coupons: "我的券", signin: "登录", signout: "退出（{u}）", other: "English",
+  sales: "全部活动", orders: "我的订单", coupons: "我的券", signin: "登录", signout: "退出", other: "English",
   open: "已开抢，可以点击了", back: "有库存释放，可以再次抢购",
   verified: "验证已完成，", left: "剩余 {a}，共 {t}", opens: "{t} 开抢", until: "{t} 结束", usually: "，当前通常 {n} 秒内",
   soldAt: "本场 {t} 售罄", youAt: "，你于 {t} 提交", from: "{t} 起", stop: "停止", calendar: "加入日历",
@@ -95,7 +95,7 @@ const en: Texts = {
   refunded: ["Refunded", "The money went back"],
   notfound: ["No such sale", "Check the link"],
 
-  sales: "All sales", orders: "My orders", coupons: "My coupons", signin: "Sign in", signout: "Sign out ({u})", other: "中文",
+  sales: "All sales", orders: "My orders", coupons: "My coupons", signin: "Sign in", signout: "Sign out", other: "中文",
   open: "It is open: you can press the button", back: "Stock is back: you can try again",
   verified: "Verified. ", left: "{a} left of {t}", opens: "Opens {t}", until: "Ends {t}", usually: ", usually within {n} s",
   soldAt: "Sold out {t}", youAt: "; yours came {t}", from: " from {t}", stop: "Stop", calendar: "Add to calendar",

@@ -124,7 +124,8 @@ export function walletPage(app: App, what: What) {
   document.addEventListener("visibilitychange", () => { if (!document.hidden && app.token) load(); });
   sluice.campaigns().then((page) => {
     for (const c of page.items) titles.set(c.id, c);
-    app.shop = { ...page, ...page.items[0] };
+    app.shop = { ...page.items[0], ...page };
+    app.nav();
     app.repaint();
   }, () => {});
   app.repaint();
