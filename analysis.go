@@ -12,7 +12,7 @@ type Analysis struct {
 	StartsMS int64          `json:"starts_ms,omitempty" doc:"The start, where it is known, UTC ms"`
 
 	Reasons  []ReasonTotal   `json:"reasons" doc:"In the order of the funnel; exact"`
-	WidthMS  int64           `json:"width_ms" doc:"Of one row of seconds: 1,000, or more where the log spans over two hours"`
+	WidthMS  int64           `json:"width_ms" doc:"Of a row of seconds: 1,000, more where the log spans over two hours"`
 	Seconds  []SecondTotals  `json:"seconds" doc:"Exact"`
 	Distinct []DistinctTotal `json:"distinct" doc:"How many of each kind claimed"`
 	Refusals []RefusalTops   `json:"refusals" doc:"Who had most of each refusal"`

@@ -175,6 +175,7 @@ type Subject struct {
 	Campaign string
 	User     string
 	Device   string     // empty where none is known
+	Vouched  bool       // the device is the token's claim, not a header that anybody can make up
 	Addr     netip.Addr // of the client, by way of trusted proxies only
 	Claims   map[string][]string
 	Now      Millis

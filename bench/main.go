@@ -56,6 +56,7 @@ func figures() []figure {
 		{"fleet", "the canonical sale on three nodes behind nginx: until everyone was answered and confirmed", fleetSale},
 		{"fleet_refusals", "refusals a second of a node on Redis, beside the embedded default", fleetRefusals},
 		{"loaded", "the same with 5 million claims in the campaign; memory a claim; restart", loaded},
+		{"bots", "units that people get where bots send 80% of the requests, beside no protection", bots},
 		{"latency", "p99 at half of the peak rate", latency},
 	}
 }

@@ -19,7 +19,13 @@ func (c *labCmd) runBots(a *app) error {
 	if c.URL != "" || c.AdminURL != "" {
 		return usage("--bots starts servers of its own, which take it for a proxy: leave --url and --admin-url away")
 	}
-	b := lab.Bots{RequestShare: c.BotShare, Accounts: c.Accounts, Solvers: c.Solvers, Seed: c.Seed}
+	b := lab.Bots{
+		RequestShare: c.BotShare, Accounts: c.Accounts, Solvers: c.Solvers, Seed: c.Seed, Carrier: c.Carrier,
+		EarlyClaims: c.Early, LeadMS: int(1000 * c.Lead),
+	}
+	if c.Early == 0 {
+		b.EarlyClaims = -1
+	}
 	if c.Buyers != labBuyers {
 		b.Honest = c.Buyers
 	}

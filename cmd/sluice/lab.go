@@ -28,10 +28,13 @@ type labCmd struct {
 
 	URL      string  `name:"url" placeholder:"URL" help:"A running server, secrets as for serve. Default: its own."`
 	AdminURL string  `name:"admin-url" placeholder:"URL" help:"Its operators' listener. Default: ${admin_url}."`
-	Bots     bool    `help:"Also send bots: the same sale with protection off, adaptive and always; who gets the units."`
+	Bots     bool    `help:"Send bots beside people, with protection off, adaptive, always: who gets the units."`
 	BotShare float64 `default:"0.8" placeholder:"SHARE" help:"With --bots: their share of the requests. Default: 0.8."`
-	Accounts int     `name:"bot-accounts" placeholder:"N" help:"With --bots: their accounts. Default: half more than the stock."`
-	Solvers  int     `placeholder:"N" help:"With --bots: challenges they solve at once. Default: 8."`
+	Accounts int     `name:"bot-accounts" placeholder:"N" help:"With --bots: accounts. Default: half more than the stock."`
+	Carrier  float64 `default:"0.02" placeholder:"SHARE" help:"With --bots: people behind one address. Default: 0.02."`
+	Early    int     `default:"3" placeholder:"N" help:"With --bots: claims of each before the opening. Default: 3."`
+	Lead     float64 `default:"6" placeholder:"S" help:"With --bots: passes are to be had for so long before. Default: 6."`
+	Solvers  int     `placeholder:"N" help:"With --bots: challenges at once. Default: one for 190 accounts."`
 
 	HTML string `name:"html" placeholder:"FILE" predictor:"file" help:"Also write the report as one HTML page."`
 	dataFlags

@@ -86,7 +86,8 @@ func (p *Public) pass(c *call) {
 // readPass reads who asks, and for what. Nothing of it points into the request.
 func (p *Public) readPass(c *call) (q sluice.PassAsk, err error) {
 	q.Campaign, q.User, q.Claims, q.Addr = c.param("id"), c.identity.User, c.identity.Claims, c.addr()
-	if q.Device = c.identity.Device; q.Device == "" {
+	q.Device, q.Vouched = c.identity.Device, c.identity.Device != ""
+	if q.Device == "" {
 		header := c.ctx.Request.Header.Peek("X-Device-Id")
 		if len(header) > sluice.MaxDeviceID {
 			return q, invalidField("X-Device-Id", fmt.Sprintf("must be at most %d bytes long", sluice.MaxDeviceID))

@@ -12,7 +12,7 @@ import (
 func (g *Gate) checkFrequency(w *walk) bool {
 	e := w.entry
 	if e.adaptive {
-		w.times = g.measure(&e.levels.claims, e.salt, w.device, w.req.Addr, w.mono)
+		w.times = g.measure(&e.levels.claims, e.salt, w.device, w.vouched(), w.req.Addr, w.mono)
 	}
 	if e.pace.interval == 0 {
 		return false

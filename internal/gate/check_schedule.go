@@ -16,7 +16,7 @@ func (g *Gate) checkSchedule(w *walk) bool {
 	if reason == sluice.ReasonNotStarted {
 		w.decision.StartsInMS = int64(c.StartsAt - w.now)
 		if w.entry.adaptive { // who hammers before the opening is known at the opening
-			g.measure(&w.entry.levels.claims, w.entry.salt, w.device, w.req.Addr, w.mono)
+			g.measure(&w.entry.levels.claims, w.entry.salt, w.device, w.vouched(), w.req.Addr, w.mono)
 		}
 	}
 	return w.refuse(reason)

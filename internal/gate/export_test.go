@@ -45,7 +45,7 @@ func ParseClaims(raw []byte) (user, device string, other map[string][]string, ok
 // Measure counts a claim of a campaign's source, as the funnel does.
 func (g *Gate) Measure(campaign, device string, addr netip.Addr) float64 {
 	e := (*g.registry.Load())[campaign]
-	return g.measure(&e.levels.claims, e.salt, device, addr, g.cfg.Mono())
+	return g.measure(&e.levels.claims, e.salt, device, false, addr, g.cfg.Mono())
 }
 
 // MeterSize gives the bytes of the meter's table.

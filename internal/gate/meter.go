@@ -19,6 +19,8 @@ const (
 	timesNormal      = 5
 	// knownFrom is how many sources have to come in a window until its normal counts as known.
 	knownFrom = 16
+	// vouchedMost is what requests from devices that the shop vouches for raise their address and subnet to, at most.
+	vouchedMost = 4
 	// coolBits: of what came in the window before a quarter is remembered, so that who was far above stays above.
 	coolBits = 2
 )
@@ -64,8 +66,9 @@ func cooled(word uint64, window uint16) uint64 {
 	return word & countMask >> min(coolBits*elapsed, countBits)
 }
 
-// count adds one request of a source and gives what it counts now; fresh says that it is the first of this window.
-func (m *meter) count(hash uint64, window uint16) (n uint64, fresh bool) {
+// count adds one request of a source, where it counts less than most, and gives what it counts now; fresh says that it
+// is the first of this window.
+func (m *meter) count(hash uint64, window uint16, most uint64) (n uint64, fresh bool) {
 	set, tag := &m.sets[hash&m.mask], hash&tagMask
 	for {
 		word, old := &set[0], set[0].Load()
@@ -81,7 +84,11 @@ func (m *meter) count(hash uint64, window uint16) (n uint64, fresh bool) {
 		}
 		n, fresh = 1, true
 		if old&tagMask == tag && old != 0 {
-			n, fresh = cooled(old, window)+1, uint16(old>>countBits)-window != 0
+			n, fresh = cooled(old, window), uint16(old>>countBits)-window != 0
+			if n >= most && !fresh {
+				return n, false
+			}
+			n = max(min(n+1, most), n)
 		}
 		if word.CompareAndSwap(old, tag|uint64(window)<<countBits|min(n, countMask)) {
 			return n, fresh
@@ -89,24 +96,43 @@ func (m *meter) count(hash uint64, window uint16) (n uint64, fresh bool) {
 	}
 }
 
-// normal is how often the usual source of one kind comes to one campaign in a window. What a source sends above the
-// bound does not count for it: else bots would raise what is normal.
+// normal is how often the usual source of one kind comes to one campaign in a window: the median of its sources. Bots
+// who send most of the requests from few sources do not raise it, as they would a mean, before half of the sources are
+// theirs. The median is found among steps a half of a power of two wide, anew when a
+// source comes or reaches another step.
 type normal struct {
-	window atomic.Uint32
-	counts atomic.Uint64 // of this window: requests in the upper half, sources in the lower one
-	before atomic.Uint32 // requests of a source in the last window that had enough sources, times 256; 0: none had
+	window  atomic.Uint32
+	sources [medianSteps]atomic.Int32 // of this window, by what they have sent
+	median  atomic.Uint32             // of this window; 0: not enough sources
+	before  atomic.Uint32             // of the last window that had enough sources; 0: none had
+}
+
+// medianSteps reach to what nobody sends in a window whose median is asked: 1, 2, 3, 4, 6, 8, 12 … 32,768.
+const medianSteps = 30
+
+func stepOf(count uint64) int {
+	if count < 4 {
+		return int(max(1, count)) - 1
+	}
+	top := bits.Len64(count) - 1
+	return min(medianSteps-1, 2*top-1+int(count>>(top-1)&1))
+}
+
+// stepStart is the least count of a step.
+func stepStart(step int) uint32 {
+	if step < 3 {
+		return uint32(step + 1)
+	}
+	return uint32(2+(step-3)%2) << ((step - 3) / 2) << 1
 }
 
 // bound gives the count above which a source is far above normal; 0 while it is not known.
 func (n *normal) bound(kind source) float64 {
-	counts, mean := n.counts.Load(), float64(n.before.Load())/256
-	if sources := counts & (1<<32 - 1); sources >= knownFrom {
-		mean = max(mean, float64(counts>>32)/float64(sources))
-	}
-	if mean == 0 {
+	usual := max(n.median.Load(), n.before.Load())
+	if usual == 0 {
 		return 0
 	}
-	return max(timesNormal*mean, neverUnusual[kind])
+	return max(timesNormal*float64(usual), neverUnusual[kind])
 }
 
 // turn begins the next window where it is time. What others add in the same instant may go to either.
@@ -115,52 +141,82 @@ func (n *normal) turn(window uint16) {
 	if old == uint32(window) || !n.window.CompareAndSwap(old, uint32(window)) {
 		return
 	}
-	counts := n.counts.Swap(0)
-	if sources := counts & (1<<32 - 1); sources >= knownFrom {
-		n.before.Store(uint32(min(float64(counts>>32)/float64(sources)*256, 1<<31)))
+	if m := n.median.Swap(0); m != 0 {
+		n.before.Store(m)
+	}
+	for i := range n.sources {
+		n.sources[i].Store(0)
 	}
 }
 
-// see takes in a request of a source that counts n now, and says how many times above normal that is: at most
-// timesNormal for what is not unusual.
+// see takes in that a source counts n now, and says how many times above normal that is: at most timesNormal for what
+// is not unusual.
 func (n *normal) see(kind source, count uint64, fresh bool, window uint16) (times float64) {
 	n.turn(window)
+	step := stepOf(count)
+	switch {
+	case fresh:
+		n.sources[step].Add(1)
+		n.find()
+	case step > 0 && step != stepOf(count-1):
+		n.sources[step-1].Add(-1)
+		n.sources[step].Add(1)
+		n.find()
+	}
 	bound := n.bound(kind)
-	above := bound > 0 && float64(count) > bound
-	var add uint64
-	if !above {
-		add = 1 << 32
-	}
-	if fresh {
-		add++
-	}
-	if add != 0 {
-		n.counts.Add(add)
-	}
 	if bound == 0 {
 		return 0
 	}
 	return float64(count) * timesNormal / bound
 }
 
+// find keeps the median of this window's sources, once they are enough.
+func (n *normal) find() {
+	var all, below int32
+	var cells [medianSteps]int32
+	for i := range cells {
+		cells[i] = max(0, n.sources[i].Load())
+		all += cells[i]
+	}
+	if all < knownFrom {
+		return
+	}
+	for i, c := range cells {
+		if below += c; 2*below >= all {
+			n.median.Store(stepStart(i))
+			return
+		}
+	}
+}
+
 // levels are the normals of one campaign for one kind of request.
 type levels [numSources]normal
 
 // measure counts a request and says how many times above normal its device, address or subnet is, the highest of them;
-// above timesNormal it is suspicious.
-func (g *Gate) measure(l *levels, salt uint64, device string, addr netip.Addr, mono time.Duration) (times float64) {
+// above timesNormal it is suspicious. A device that the shop vouches for, and that is itself not unusual, speaks for
+// its request: the people behind a carrier's address do not make it unusual, nor suffer where others have.
+func (g *Gate) measure(
+	l *levels, salt uint64, device string, vouched bool, addr netip.Addr, mono time.Duration,
+) (times float64) {
 	window := windowOf(mono)
-	one := func(kind source, hash uint64) {
-		n, fresh := g.meter.count(mix(hash, salt+uint64(kind)), window)
-		times = max(times, l[kind].see(kind, n, fresh, window))
+	most := uint64(countMask)
+	one := func(kind source, hash uint64) float64 {
+		n, fresh := g.meter.count(mix(hash, salt+uint64(kind)), window, most)
+		return l[kind].see(kind, n, fresh, window)
 	}
 	if device != "" {
-		one(sourceDevice, maphash.String(g.seed, device))
+		times = one(sourceDevice, maphash.String(g.seed, device))
+	}
+	trusted := vouched && device != "" && !suspicious(times)
+	if trusted {
+		most = vouchedMost
 	}
 	if addr.IsValid() {
 		full, subnet := g.addressHashes(addr)
-		one(sourceAddress, full)
-		one(sourceSubnet, subnet)
+		others := max(one(sourceAddress, full), one(sourceSubnet, subnet))
+		if !trusted {
+			times = max(times, others)
+		}
 	}
 	return times
 }
@@ -201,7 +257,7 @@ func (g *Gate) Stand(s *sluice.Subject) (st sluice.Standing, ok bool) {
 	if !in {
 		st.WaitMS = max(1, wait.Milliseconds()+1)
 	}
-	st.Times = max(g.measure(&e.levels.asks, salt, s.Device, s.Addr, mono), e.levels.lately(g, e.salt, s, mono))
+	st.Times = max(g.measure(&e.levels.asks, salt, s.Device, s.Vouched, s.Addr, mono), e.levels.lately(g, e.salt, s, mono))
 	st.Challenge = st.Challenge || e.need == needSolved || e.adaptive && suspicious(st.Times)
 	return st, true
 }
@@ -249,7 +305,7 @@ func (c *campaignLevels) lately(g *Gate, salt uint64, s *sluice.Subject, mono ti
 	if s.Device != "" {
 		look(sourceDevice, maphash.String(g.seed, s.Device))
 	}
-	if s.Addr.IsValid() {
+	if trusted := s.Vouched && s.Device != "" && !suspicious(times); s.Addr.IsValid() && !trusted {
 		full, subnet := g.addressHashes(s.Addr)
 		look(sourceAddress, full)
 		look(sourceSubnet, subnet)

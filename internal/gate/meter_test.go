@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/golang-jwt/jwt/v5"
+
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/gate"
 )
@@ -197,6 +199,62 @@ func TestMeterHoldsAFarmInAFlood(t *testing.T) {
 	}
 	if r.MeterSize() != size || size > 1<<14*8 {
 		t.Errorf("the meter has %d bytes, then %d", size, r.MeterSize())
+	}
+}
+
+// TestNormalIsNotTheBots: bots from nearly half of the addresses, who send nearly all of the requests before the
+// opening, do not make that the normal.
+func TestNormalIsNotTheBots(t *testing.T) {
+	r, _ := passRig(t, sluice.Protection{Pass: sluice.PassAdaptive, PerUserRate: 1000})
+	c := crowd{r, t}
+	free := 0
+	for round := range 100 {
+		if round < 20 {
+			c.buyers(round, 1)
+		}
+		for bot := range 16 {
+			device := fmt.Sprintf("made-up-%d-%d", bot, round)
+			if c.claim(fmt.Sprintf("account-%d-%d", bot, round), device, addressOf(9000+bot)) != sluice.ReasonPassRequired {
+				free++
+			}
+		}
+	}
+	if free > 16*40 {
+		t.Errorf("%d of 1,600 claims of sixteen bots were let through", free)
+	}
+}
+
+// TestSharedAddress: people behind one address whose devices the shop vouches for are not challenged for it, also where
+// a bot has it too; a device that many accounts share is, and so is who brings a device id of its own making.
+func TestSharedAddress(t *testing.T) {
+	r, _ := passRig(t, sluice.Protection{Pass: sluice.PassAdaptive, PerUserRate: 1000})
+	c := crowd{r, t}
+	c.buyers(0, 100)
+	carrier := netip.MustParseAddr("100.64.0.1")
+	claim := func(user, device string) sluice.Reason {
+		req := r.request(t, user)
+		req.Token, req.Addr = sign(t, user, jwt.MapClaims{"did": device}), carrier
+		return r.Claim(t.Context(), req).Reason
+	}
+	for i := range 300 {
+		if got := claim(fmt.Sprintf("person-%d", i), fmt.Sprintf("phone-%d", i)); got == sluice.ReasonPassRequired {
+			t.Fatalf("person %d behind the carrier is challenged", i)
+		}
+	}
+	for i := range 60 {
+		c.claim(fmt.Sprintf("forger-%d", i), fmt.Sprintf("made-up-%d", i), carrier)
+	}
+	if got := c.claim("forger", "made-up", carrier); got != sluice.ReasonPassRequired {
+		t.Errorf("a forger after sixty others: %s", got)
+	}
+	if got := claim("late", "another phone"); got == sluice.ReasonPassRequired {
+		t.Errorf("a person beside a forger: %s", got)
+	}
+	for i := range 12 {
+		claim(fmt.Sprintf("account-%d", i), "rack")
+	}
+	if got := claim("account", "rack"); got != sluice.ReasonPassRequired {
+		t.Errorf("a device of thirteen accounts: %s", got)
 	}
 }
 

@@ -47,8 +47,11 @@ type Holding interface {
 func (w *walk) subject() *sluice.Subject {
 	s := &w.who
 	if s.User == "" {
-		*s = sluice.Subject{Campaign: w.entry.campaign.ID, User: w.token.identity.User, Device: w.device, Addr: w.req.Addr,
-			Claims: w.token.identity.Claims, Now: w.now}
+		*s = sluice.Subject{Campaign: w.entry.campaign.ID, User: w.token.identity.User, Device: w.device,
+			Vouched: w.vouched(), Addr: w.req.Addr, Claims: w.token.identity.Claims, Now: w.now}
 	}
 	return s
 }
+
+// vouched says whether the shop vouches for the device: it stands in the token.
+func (w *walk) vouched() bool { return w.token != nil && w.token.identity.Device != "" }

@@ -11,13 +11,14 @@ import (
 
 // Bounds of a run with bots.
 const (
-	maxHonest      = 20_000
-	maxBotAccounts = 20_000
-	maxBotTries    = 200
-	botConns       = 64
-	botsTimeout    = 20 * time.Second
-	botsPatience   = 20 * time.Second // after the opening, for everybody to come to an end
-	maxSolveWait   = time.Minute
+	maxHonest       = 20_000
+	maxBotAccounts  = 20_000
+	maxBotTries     = 200
+	botConns        = 64
+	accountsASolver = 190
+	botsTimeout     = 20 * time.Second
+	botsPatience    = 20 * time.Second // after the opening, for everybody to come to an end
+	maxThink        = 4.0              // medians
 )
 
 // Bots is the model of a sale that scripts raid: who they are, what they have, what they do, and who else comes. It is
@@ -29,17 +30,17 @@ type Bots struct {
 	Accounts      int     `json:"accounts"`        // of the bots; default half more than the stock
 	PerDevice     int     `json:"per_device"`      // accounts of a bots' device; default 20
 	PerAddress    int     `json:"per_address"`     // accounts of a bots' address; default 40
-	Forgers       float64 `json:"forgers"`         // share of the accounts whose device is a new header each time; default 0.4
-	Solvers       int     `json:"solvers"`         // challenges that the bots solve at once; default 8
+	Forgers       float64 `json:"forgers"`         // of the accounts: a new device header each time; default 0.4
+	Solvers       int     `json:"solvers"`         // challenges at once, of all bots; default one for 190 accounts
 	BotSolveMS    int     `json:"bot_solve_ms"`    // a bot's time for a challenge; default 500
 	BotSolved     float64 `json:"bot_solved"`      // share of the bots' solutions that are right; default 0.9
-	HonestSolveMS int     `json:"honest_solve"`    // a person's time for a challenge, the mean; default 1500
+	HonestSolveMS int     `json:"honest_solve_ms"` // a person's time for a challenge; default 1500
 	HonestSolved  float64 `json:"honest_solved"`   // default 0.95
 	Carrier       float64 `json:"carrier"`         // share of the people behind one address; default 0.02
-	Family        float64 `json:"family"`          // share of the people who share their device with one other; default 0.02
-	ThinkMS       int     `json:"think_ms"`        // median of a person's time from the opening to the click; default 1500
+	Family        float64 `json:"family"`          // of the people: two share a device; default 0.02
+	ThinkMS       int     `json:"think_ms"`        // median from the opening to a click; default 1500
 	LeadMS        int     `json:"lead_ms"`         // passes can be earned for so long before the opening; default 6000
-	EarlyClaims   int     `json:"early_claims"`    // of each bot, before the opening; default 3
+	EarlyClaims   int     `json:"early_claims"`    // of each bot, before the opening; default 3, below 0 none
 	Challenge     string  `json:"challenge"`       // of the campaign; default pow
 	Seed          uint64  `json:"seed"`            // default random
 	Tries         int     `json:"bot_tries"`       // claims of each bot, from RequestShare
@@ -67,12 +68,13 @@ func (b Bots) withDefaults() Bots {
 	orInt(&b.Accounts, max(1, int(b.Stock*3/2)))
 	orInt(&b.PerDevice, 20)
 	orInt(&b.PerAddress, 40)
-	orInt(&b.Solvers, 8)
+	orInt(&b.Solvers, max(1, b.Accounts/accountsASolver))
 	orInt(&b.BotSolveMS, 500)
 	orInt(&b.HonestSolveMS, 1500)
 	orInt(&b.ThinkMS, 1500)
 	orInt(&b.LeadMS, 6000)
 	orInt(&b.EarlyClaims, 3)
+	b.EarlyClaims = max(0, b.EarlyClaims)
 	orShare(&b.RequestShare, 0.8)
 	orShare(&b.Forgers, 0.4)
 	orShare(&b.BotSolved, 0.9)
@@ -107,6 +109,7 @@ func (b Bots) check() error {
 	need(b.PerDevice >= 1 && b.PerAddress >= 1, "per-device, per-address", "must be 1 or more")
 	need(b.RequestShare > 0 && b.RequestShare <= 0.99, "bot-share", "must be above 0 and at most 0.99")
 	need(b.Solvers >= 1 && b.Solvers <= 1000, "solvers", "must be 1 to 1,000")
+	need(b.EarlyClaims <= maxBotTries, "early", "must be at most 200")
 	need(b.LeadMS >= 500 && b.LeadMS <= 600_000, "lead", "must be half a second to ten minutes")
 	need(b.Challenge == string(sluice.ChallengePoW), "challenge", "must be pow: the lab can solve no other")
 	share(b.Forgers, "forgers")
@@ -120,14 +123,15 @@ func (b Bots) check() error {
 // words says the model in sentences.
 func (b Bots) words() []string {
 	return []string{
-		fmt.Sprintf("%s people: %d ms median from the opening to the click; a device each, %.0f%% share theirs with one other; "+
-			"an address each, but %.0f%% behind one carrier's; a tenth click twice, a twentieth too early",
+		fmt.Sprintf("%s people: %d ms median from the opening to the click; a device each, %.0f%% share theirs with "+
+			"one other; an address each, but %.0f%% behind one carrier's; a tenth click twice, a twentieth too early",
 			Thousands(int64(b.Honest)), b.ThinkMS, 100*b.Family, 100*b.Carrier),
-		fmt.Sprintf("bots send %.0f%% of the requests: %s accounts, %d a device, %d an address, %d claims each, %d of them before "+
-			"the opening, the others from its first millisecond on", 100*b.RequestShare, Thousands(int64(b.Accounts)),
+		fmt.Sprintf("bots send %.0f%% of the requests: %s accounts, %d a device, %d an address, %d claims each, %d of "+
+			"them before the opening, the others from its first millisecond on", 100*b.RequestShare,
+			Thousands(int64(b.Accounts)),
 			b.PerDevice, b.PerAddress, b.Tries, b.EarlyClaims),
-		fmt.Sprintf("%.0f%% of the accounts have no device claim and make up a device id for each request; all spoof "+
-			"X-Forwarded-For, forge their agent and their timestamp", 100*b.Forgers),
+		fmt.Sprintf("%.0f%% of the accounts have no device claim and make up a device id for each request without a pass; "+
+			"all spoof X-Forwarded-For, forge their agent and their timestamp", 100*b.Forgers),
 		"they try each other's passes and each other's solved challenges, and use their own passes again",
 		fmt.Sprintf("a challenge (%s) costs a person %d ms, %.0f%% right; a bot %d ms, %.0f%% right, %d at once, $%.3f each",
 			b.Challenge, b.HonestSolveMS, 100*b.HonestSolved, b.BotSolveMS, 100*b.BotSolved, b.Solvers, b.PricePerSolve),

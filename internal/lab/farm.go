@@ -209,9 +209,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// think draws a log-normal time with the given median.
+// think draws a log-normal time with the given median, cut at maxThink of it.
 func (a *agent) think(medianMS int) time.Duration {
-	return time.Duration(float64(medianMS) * math.Exp(0.6*a.rng.NormFloat64()) * float64(time.Millisecond))
+	times := min(maxThink, math.Exp(0.6*a.rng.NormFloat64()))
+	return time.Duration(float64(medianMS) * times * float64(time.Millisecond))
 }
 
 // botConn is one keep-alive connection, dialled when it is first needed.

@@ -28,8 +28,9 @@ type said struct {
 	} `json:"challenge"`
 }
 
-// post sends a body as the agent: a person through the shop's proxy, a bot with every header forged that it can.
-func (f *farm) post(ctx context.Context, a *agent, what string, body any) (said, int, error) {
+// post sends a body as the agent: a person through the shop's proxy, a bot with every header forged that it can. mine:
+// a pass of the agent's own is in it, or is asked for.
+func (f *farm) post(ctx context.Context, a *agent, what string, mine bool, body any) (said, int, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return said{}, 0, fmt.Errorf("lab: %s: %w", what, err)
@@ -41,10 +42,14 @@ func (f *farm) post(ctx context.Context, a *agent, what string, body any) (said,
 			"Sluice-Timestamp: " + strconv.FormatInt(f.opening.Add(time.Second).UnixMilli(), 10) + "\r\n" +
 			"X-Real-IP: 10.1.1." + strconv.Itoa(1+a.rng.IntN(250)) + "\r\n"
 	}
-	if a.forger {
+	switch {
+	case a.forger && mine: // a pass is bound to the device that it was given to
+		more += "X-Device-Id: made-up-for-" + strconv.Itoa(a.id) + "\r\n"
+	case a.forger:
 		more += "X-Device-Id: made-up-" + strconv.FormatUint(a.rng.Uint64(), 36) + "\r\n"
 	}
-	request := "POST " + f.target.base + "/v1/campaigns/" + f.campaign + "/" + what + " HTTP/1.1\r\nHost: " + f.target.host +
+	path := f.target.base + "/v1/campaigns/" + f.campaign + "/" + what
+	request := "POST " + path + " HTTP/1.1\r\nHost: " + f.target.host +
 		"\r\nContent-Type: application/json\r\nAuthorization: Bearer " + a.token + "\r\nX-Forwarded-For: " + via + "\r\n" +
 		more + "Content-Length: " + strconv.Itoa(len(raw)) + "\r\n\r\n"
 	a.requests++
@@ -68,7 +73,7 @@ type claimBody struct {
 // try claims once, and keeps the unit where there is one.
 func (f *farm) try(ctx context.Context, a *agent, pass string) (said, sluice.Reason) {
 	a.claims++
-	s, _, err := f.post(ctx, a, "claims", claimBody{RequestID: "one-" + strconv.Itoa(a.id), Pass: pass})
+	s, _, err := f.post(ctx, a, "claims", pass != "", claimBody{RequestID: "one-" + strconv.Itoa(a.id), Pass: pass})
 	if err != nil {
 		return s, sluice.ReasonUnavailable
 	}
@@ -149,7 +154,7 @@ func (f *farm) earn(ctx context.Context, a *agent, named bool) bool {
 		ask.Challenge = f.b.Challenge
 	}
 	for range 10 {
-		s, _, err := f.post(ctx, a, "passes", ask)
+		s, _, err := f.post(ctx, a, "passes", true, ask)
 		switch {
 		case err != nil || ctx.Err() != nil:
 		case s.Pass != "":
@@ -199,7 +204,7 @@ func (f *farm) solve(ctx context.Context, a *agent, s *said) bool {
 	if a.bot {
 		id, solution = f.market(a, id, solution)
 	}
-	got, _, err := f.post(ctx, a, "passes", answerBody{ID: id, Solution: solution})
+	got, _, err := f.post(ctx, a, "passes", true, answerBody{ID: id, Solution: solution})
 	if err != nil || got.Pass == "" {
 		return false
 	}
@@ -305,10 +310,14 @@ func (f *farm) bot(ctx context.Context, a *agent) {
 		default:
 		}
 	}
-	if wait != nil {
-		<-wait
-		if a.pass = earner.pass; earner.solved && !a.won && ctx.Err() == nil {
-			f.grab(ctx, a)
+	for wait != nil && pause(ctx, time.Duration(1000+a.rng.IntN(500))*time.Millisecond) {
+		select {
+		case <-wait:
+			a.pass, wait = earner.pass, nil
+		default:
+		}
+		if over(f.grab(ctx, a)) {
+			return
 		}
 	}
 }
@@ -355,8 +364,8 @@ func (f *farm) grab(ctx context.Context, a *agent) sluice.Reason {
 	return reason
 }
 
-// earnSolved asks for challenges, by their name, until a pass was earned by solving: what was given for nothing does not
-// help a source that is far above normal.
+// earnSolved asks for challenges, by their name, until a pass was earned by solving: what was given for nothing does
+// not help a source that is far above normal.
 func (f *farm) earnSolved(ctx context.Context, a *agent) {
 	for ctx.Err() == nil && !a.solved {
 		if f.earn(ctx, a, true); a.solved || !pause(ctx, time.Duration(500+a.rng.IntN(1000))*time.Millisecond) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -235,10 +236,11 @@ func (r *BotsResult) WriteText(w io.Writer, paint Paint) error {
 	t.line("      adaptive protection gives people %.1f times the share of units that they get without", r.Gain)
 	t.head(fmt.Sprintf("The model, seed %d", r.Model.Seed))
 	for _, s := range r.Says {
-		t.line("    %s", s)
+		t.wrapped("    - ", s)
 	}
 	t.head("Who got the units")
-	t.line("    %-10s %9s %9s %9s %9s %10s %10s", "protection", "people", "bots", "share", "unit/bot", "bot $/unit", "requests")
+	t.line("    %-10s %9s %9s %9s %9s %10s %10s", "protection", "people", "bots", "share", "unit/bot", "bot $/unit",
+		"requests")
 	for i := range r.Raids {
 		x := &r.Raids[i]
 		t.line("    %-10s %9s %9s %8.1f%% %9.2f %10.4f %10s", x.Mode, Thousands(x.HonestGot), Thousands(x.BotGot),
@@ -247,9 +249,10 @@ func (r *BotsResult) WriteText(w io.Writer, paint Paint) error {
 	t.head("What it costs people")
 	for i := range r.Raids {
 		x := &r.Raids[i]
-		t.line("    %-10s %s of %s who share no device were challenged (%.2f%%); %s of %s behind the carrier, %s of %s who share one",
-			x.Mode, Thousands(x.Challenged), Thousands(x.Alone), 100*x.ShareChal, Thousands(x.CarrierCh),
-			Thousands(x.Carrier), Thousands(x.SharedCh), Thousands(x.Shared))
+		t.wrapped("    ", fmt.Sprintf("%-10s %s of %s who share no device were challenged (%.2f%%), %s of %s of them behind "+
+			"the carrier; %s of %s who share one", x.Mode, Thousands(x.Challenged), Thousands(x.Alone), 100*x.ShareChal,
+			Thousands(x.CarrierCh),
+			Thousands(x.Carrier), Thousands(x.SharedCh), Thousands(x.Shared)))
 	}
 	t.head("Funnels")
 	for i := range r.Raids {
@@ -258,13 +261,30 @@ func (r *BotsResult) WriteText(w io.Writer, paint Paint) error {
 		for _, s := range x.Funnel {
 			parts = append(parts, s.Reason+" "+Thousands(s.Count))
 		}
-		t.line("    %-10s %s", x.Mode, strings.Join(parts, ", "))
-		t.line("    %-10s bots %.0f%% of the requests; %s foreign passes and %s resold challenges tried; %s requests unanswered",
-			"", 100*x.BotShare, Thousands(x.Foreign), Thousands(x.Resold), Thousands(x.NoAnswer))
+		t.line("    %s", x.Mode)
+		t.wrapped("      ", strings.Join(parts, ", "))
+		t.line("      bots %.0f%% of the requests; %s foreign passes and %s resold challenges tried; %s unanswered",
+			100*x.BotShare, Thousands(x.Foreign), Thousands(x.Resold), Thousands(x.NoAnswer))
 		if !x.Verdict.OK {
 			t.line("    %s %+v", t.paint.of("bad", "✗"), x.Verdict)
 		}
 	}
 	_, err := io.WriteString(w, t.b.String())
 	return err
+}
+
+// wrapped writes a sentence in lines of at most 100 columns, the first after head, the others indented as far.
+func (t *text) wrapped(head, sentence string) {
+	line, width := head, utf8.RuneCountInString(head)
+	for i, word := range strings.Fields(sentence) {
+		switch {
+		case i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > 100:
+			t.line("%s", line)
+			line = strings.Repeat(" ", width)
+		case i > 0:
+			line += " "
+		}
+		line += word
+	}
+	t.line("%s", line)
 }
