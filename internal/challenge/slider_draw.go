@@ -15,9 +15,14 @@ import (
 // How the hole looks.
 const (
 	sliderQuality = 80   // of the JPEG
-	holeDark      = 0.52 // how much of the light the hole takes
-	decoyDark     = 0.34 // and the one that is none
-	bodyFrom      = 9    // the piece without its tabs
+	holeDark      = 0.50 // how much of the light a hole takes, at least
+	holeDarker    = 0.14 // and up to so much more
+	decoyLess     = 0.12 // the hole that is none takes so much less
+	holeShows     = 0.22 // how much of the picture can still be made out in a hole; the rest is one tone
+	nightLight    = 62   // pictures that are darker than this get a light hole
+	nightGlow     = 58
+	rimLight      = 0.3
+	bodyFrom      = 9 // the piece without its tabs
 	bodyTo        = pieceSize - 9
 	tabRadius     = 7.5
 )
@@ -105,10 +110,11 @@ func (s *slider) draw(l *lots) json.RawMessage {
 	picture := s.pictures.next(sliderWidth, sliderHeight, r)
 	mask := shapeOf(h.sides)
 	piece := cut(picture, mask, h.x, h.y)
+	dark := holeDark + holeDarker*r.Float64()
 	if x, ok := decoyAt(h.x, r); ok {
-		dig(picture, shapeOf(otherSides(h.sides, r)), x, h.y, decoyDark)
+		dig(picture, shapeOf(otherSides(h.sides, r)), x, h.y, dark-decoyLess, r)
 	}
-	dig(picture, mask, h.x, h.y, holeDark)
+	dig(picture, mask, h.x, h.y, dark, r)
 	var jpg, pieces bytes.Buffer
 	// A bytes.Buffer takes everything, and the sizes are in bounds: neither can fail.
 	_ = jpeg.Encode(&jpg, picture, &jpeg.Options{Quality: sliderQuality})
@@ -165,20 +171,55 @@ func cut(from *image.RGBA, mask *shape, left, top int) *image.NRGBA {
 	return piece
 }
 
-// dig darkens the picture in the form of mask, more under its upper left edge, where the shadow falls.
-func dig(picture *image.RGBA, mask *shape, left, top int, dark float64) {
+// dig makes a hole in the form of mask: a dark tone in which little of the picture is left, so that piece and hole
+// cannot be laid over each other and compared; darker under its upper left edge, where the shadow falls, uneven, and
+// with a light rim. Where the picture is so dark that nobody would see it, the hole is lighter in place of darker.
+func dig(picture *image.RGBA, mask *shape, left, top int, dark float64, r *rand.Rand) {
+	tone := toneUnder(picture, mask, left, top)
+	glow := 0.0
+	if light := (tone[0] + tone[1] + tone[2]) / 3; light < nightLight {
+		glow, dark = nightGlow, -0.2
+	}
+	tilt, slope := r.Float64()*0.24-0.12, r.Float64()*0.24-0.12
 	for y := range pieceSize {
 		for x := range pieceSize {
 			a := mask.at(x, y)
 			if a == 0 {
 				continue
 			}
+			cover := float64(a) / 255
 			shadow := float64(a-(mask.at(x-3, y-3)+mask.at(x-1, y-1))/2) / 255
-			keep := 1 - (dark+max(shadow, 0)*0.22)*float64(a)/255
+			uneven := tilt*(float64(x)/pieceSize-0.5) + slope*(float64(y)/pieceSize-0.5) + r.Float64()*0.05
+			keep := 1 - dark - max(shadow, 0)*0.22 + uneven
+			rim := min(mask.at(x-1, y), mask.at(x+1, y), mask.at(x, y-1), mask.at(x, y+1)) < 128
 			i := picture.PixOffset(left+x, top+y)
 			for k := range 3 {
-				picture.Pix[i+k] = uint8(float64(picture.Pix[i+k]) * keep)
+				was := float64(picture.Pix[i+k])
+				is := (tone[k]+(was-tone[k])*holeShows)*keep + glow
+				if rim {
+					is += (255 - is) * rimLight
+				}
+				picture.Pix[i+k] = uint8(min(max(was+(is-was)*cover, 0), 255))
 			}
 		}
 	}
+}
+
+// toneUnder is the mean colour under mask.
+func toneUnder(picture *image.RGBA, mask *shape, left, top int) (tone rgb) {
+	weight := 0.0
+	for y := range pieceSize {
+		for x := range pieceSize {
+			a := float64(mask.at(x, y))
+			i := picture.PixOffset(left+x, top+y)
+			for k := range 3 {
+				tone[k] += a * float64(picture.Pix[i+k])
+			}
+			weight += a
+		}
+	}
+	for k := range tone {
+		tone[k] /= weight
+	}
+	return tone
 }

@@ -48,8 +48,8 @@ type sliderData struct {
 	PieceHeight      int `json:"piece_height"`
 }
 
-// lookAt finds the hole by looking: where the picture is the piece, but darker. It stands for a person here, and shows
-// what a script that reads pictures can do.
+// lookAt finds the hole by looking: the place where an edge goes round the form of the piece. It stands for a person
+// here, and shows what a script that reads pictures can do.
 func lookAt(t *testing.T, data json.RawMessage) int {
 	t.Helper()
 	var d sliderData
@@ -57,24 +57,30 @@ func lookAt(t *testing.T, data json.RawMessage) int {
 		t.Fatal(err)
 	}
 	picture, piece := decodeURL(t, d.Image), decodeURL(t, d.Piece)
-	best, at := math.Inf(1), 0
+	belongs := func(u, v int) bool {
+		_, _, _, a := piece.At(u, v).RGBA()
+		return a > 0xc000
+	}
+	light := func(x, y int) float64 {
+		r, g, b, _ := picture.At(x, y).RGBA()
+		return float64(r+g+b) / 3 / 257
+	}
+	best, at := 0.0, 0
 	for x := 0; x+d.PieceWidth <= d.Width; x++ {
-		var sum, squares, n float64
-		for v := 4; v < d.PieceHeight-4; v++ {
-			for u := 4; u < d.PieceWidth-4; u++ {
-				r, g, b, a := piece.At(u, v).RGBA()
-				if a < 0xffff {
-					continue
+		sum, n := 0.0, 0.0
+		for v := 2; v < d.PieceHeight-2; v++ {
+			for u := 2; u < d.PieceWidth-2; u++ {
+				for _, o := range [][2]int{{1, 0}, {-1, 0}, {0, 1}, {0, -1}} {
+					if belongs(u, v) || !belongs(u+o[0], v+o[1]) {
+						continue
+					}
+					step := light(x+u-o[0], d.Y+v-o[1]) - light(x+u+3*o[0], d.Y+v+3*o[1])
+					sum, n = sum+math.Max(-20, math.Min(step, 20)), n+1
 				}
-				r2, g2, b2, _ := picture.At(x+u, d.Y+v).RGBA()
-				ratio := float64(r2+g2+b2+3000) / float64(r+g+b+3000)
-				sum, squares, n = sum+ratio, squares+ratio*ratio, n+1
 			}
 		}
-		mean := sum / n
-		spread := math.Sqrt(math.Max(squares/n-mean*mean, 0)) / mean
-		if spread += math.Max(0, mean-0.7); spread < best {
-			best, at = spread, x
+		if score := math.Abs(sum / n); score > best {
+			best, at = score, x
 		}
 	}
 	return at
