@@ -16,7 +16,7 @@ func bots(ctx context.Context, b *bench) error {
 	model := lab.Bots{Honest: b.of(2000, 400)}
 	for range b.runs {
 		r, err := lab.RunBots(ctx, lab.BotsConfig{Bots: model, Start: func(ctx context.Context) (*lab.Process, error) {
-			return lab.StartServer(ctx, lab.ServerConfig{Binary: b.binary, Args: []string{"--trusted-proxies", "127.0.0.1/32"}})
+			return lab.StartServer(ctx, lab.ServerConfig{Binary: b.binary, Args: lab.BotsServer()})
 		}})
 		if err != nil {
 			return err

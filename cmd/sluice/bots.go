@@ -37,7 +37,7 @@ func (c *labCmd) runBots(a *app) error {
 	r, err := lab.RunBots(a.ctx, lab.BotsConfig{
 		Bots: b, Stage: screen.Stage,
 		Start: func(ctx context.Context) (*lab.Process, error) {
-			return lab.StartServer(ctx, lab.ServerConfig{Args: []string{"--trusted-proxies", "127.0.0.1/32"}})
+			return lab.StartServer(ctx, lab.ServerConfig{Args: lab.BotsServer()})
 		},
 	})
 	screen.Clear()

@@ -69,7 +69,6 @@ type Analyzer struct {
 	devices               *saving // claims, accounts and units by device
 	subnets               *saving
 	moments               *saving // by subnet and slot
-	accounts              int64
 	rules                 map[string]*sluice.RuleTotal
 	units                 sluice.UnitShares
 }

@@ -241,7 +241,7 @@ func (f *farm) trip(ctx context.Context, request []byte) (int, []byte, error) {
 	case c = <-f.conns:
 	}
 	defer func() { f.conns <- c }()
-	status, body, err := c.trip(request)
+	status, body, err := c.trip(ctx, request)
 	if err != nil {
 		c.drop()
 		f.trouble.Add(1)
@@ -249,9 +249,10 @@ func (f *farm) trip(ctx context.Context, request []byte) (int, []byte, error) {
 	return status, body, err
 }
 
-func (c *botConn) trip(request []byte) (int, []byte, error) {
+func (c *botConn) trip(ctx context.Context, request []byte) (int, []byte, error) {
 	if c.conn == nil {
-		conn, err := net.DialTimeout("tcp", c.farm.target.addr, botsTimeout)
+		d := &net.Dialer{Timeout: botsTimeout}
+		conn, err := d.DialContext(ctx, "tcp", c.farm.target.addr)
 		if err != nil {
 			return 0, nil, fmt.Errorf("lab: %w: %w", errNoAnswer, err)
 		}

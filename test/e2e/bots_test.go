@@ -16,7 +16,7 @@ func TestBotsDoNotGetTheSale(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64() >> 33
 	t.Logf("seed %d", seed)
-	cmd := exec.CommandContext(t.Context(), e2e.Binary(t), "lab", "--bots", "--json", "--buyers", "400", "--lead", "4",
+	cmd := exec.CommandContext(t.Context(), e2e.Binary(t), "lab", "--bots", "--json", "--buyers", "400", "--lead", "3",
 		"--seed", strconv.FormatUint(seed, 10))
 	out, err := cmd.Output()
 	if err != nil {
