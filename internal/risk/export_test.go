@@ -1,0 +1,21 @@
+package risk
+
+import "testing"
+
+// Trade records and trades once, as the loop does each second.
+func Trade(t *testing.T, e *Engine) {
+	t.Helper()
+	e.once(t.Context())
+}
+
+// Batch gives what the engine would tell others, and Hear has it hear what others tell.
+func (e *Engine) Batch() []byte { return e.batch() }
+
+// Hear counts a batch.
+func (e *Engine) Hear(b []byte) error { return e.hear(b) }
+
+// ParseAnswer reads what a risk service said.
+func ParseAnswer(b []byte) error {
+	_, err := parseAnswer(b)
+	return err
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package risk_test
+
+const raceEnabled = true
