@@ -5,6 +5,9 @@
 package gate_test
 
 import (
+	"encoding/binary"
+	"net/netip"
+	"runtime"
 	"testing"
 	"time"
 
@@ -53,5 +56,34 @@ func TestLimiterIsBounded(t *testing.T) {
 	}
 	if n := l.Remembered(11 * time.Second); n != 0 {
 		t.Errorf("%d are remembered for longer than their pace asks", n)
+	}
+}
+
+// TestMeterIsBounded: ten million addresses, each with a device of its own, do not make the meter grow by a byte, and a
+// farm among the last of them is still seen.
+func TestMeterIsBounded(t *testing.T) {
+	r, _ := passRig(t, sluice.Protection{Pass: sluice.PassAdaptive})
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	size := r.MeterSize()
+	for i := range uint32(10_000_000) {
+		var b [4]byte
+		binary.BigEndian.PutUint32(b[:], i*2654435761) // each once, in no order
+		r.Measure("spring", "", netip.AddrFrom4(b))
+	}
+	free := 0
+	for range 1000 {
+		if r.Measure("spring", "farm", netip.MustParseAddr("192.0.2.1")) <= 5 {
+			free++
+		}
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); r.MeterSize() != size || grown > 1<<20 {
+		t.Errorf("the meter has %d bytes, then %d; the heap grew by %d", size, r.MeterSize(), grown)
+	}
+	if size != gate.DefaultMeterKeys*8 || free > 100 {
+		t.Errorf("%d bytes; %d of 1000 claims of a farm were let through", size, free)
 	}
 }
