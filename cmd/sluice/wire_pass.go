@@ -53,6 +53,6 @@ func (p *parts) openPasses(ctx context.Context, s *server) error {
 // newPassDesk puts the desk of passes on the gate.
 func (p *parts) newPassDesk(s *server) *pass.Desk {
 	cfg := pass.DeskConfig{Keys: p.passKeys, Gate: askingGate{p}, Challenges: p.challenges, TTL: s.cfg.Pass.TTL,
-		Watcher: p.risk}
+		Watcher: p.risk, Told: s.metrics.Pass}
 	return pass.NewDesk(cfg)
 }

@@ -74,6 +74,9 @@ var (
 		"Challenges by kind and what became of them: issued, solved, failed (a wrong answer), gone (an answer to what is " +
 			"over, used up or not the caller's), busy (none could be made), trouble (a store or service gave no answer), " +
 			"waived (a service gave no answer, and challenge.siteverify.on_trouble is open)."}
+	passAnswers = Def{"sluice_passes_total", Counter, []string{"result"},
+		"Calls for a pass by what they came to: given (without a challenge), solved (for one), challenged, failed (a wrong " +
+			"solution, or trouble), or the reason of a refusal."}
 	ready     = Def{"sluice_ready", Gauge, nil, "1 while /readyz says ready."}
 	uptime    = Def{"sluice_uptime_seconds", Gauge, nil, "Since the process started."}
 	buildInfo = Def{"sluice_build_info", Gauge, []string{"version", "revision", "go"},
@@ -85,7 +88,7 @@ func Defs() []Def {
 	return append([]Def{
 		claims, outcomes, claimSeconds, admissionSeconds, claimsWaiting, units, campaignState, batchClaims, batchWrites,
 		commitSeconds, transactionSeconds, transactions, queueLength, inFlight, answers, logDrops, switches, agentRuns,
-		agentItems, agentLast, payments, couponSteps, challengeEvents, ready, uptime, buildInfo,
+		agentItems, agentLast, payments, couponSteps, challengeEvents, passAnswers, ready, uptime, buildInfo,
 	}, append(riskDefs(), fleetDefs()...)...)
 }
 

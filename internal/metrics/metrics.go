@@ -47,6 +47,7 @@ type Set struct {
 	payments     *prometheus.CounterVec
 	coupons      *prometheus.CounterVec
 	challenges   *prometheus.CounterVec
+	passes       *prometheus.CounterVec
 	fleet        fleetCounters
 }
 
@@ -65,6 +66,7 @@ func New(cfg Config) *Set {
 	s.agentLast = prometheus.NewGaugeVec(opts, agentLast.Labels)
 	s.fleet = newFleetCounters(s.reg)
 	s.payments, s.coupons, s.challenges = counters(payments), counters(couponSteps), counters(challengeEvents)
+	s.passes = counters(passAnswers)
 	for _, result := range []string{"committed", "failed"} {
 		s.transactions.WithLabelValues(result)
 	}
@@ -76,7 +78,7 @@ func New(cfg Config) *Set {
 	}
 	s.reg.MustRegister(
 		s.claimSeconds, s.admission, s.batchClaims, s.batchWrites, s.commit, s.transaction, s.transactions,
-		s.agentRuns, s.agentItems, s.agentLast, s.payments, s.coupons, s.challenges,
+		s.agentRuns, s.agentItems, s.agentLast, s.payments, s.coupons, s.challenges, s.passes,
 		&scrape{set: s, cfg: cfg},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -162,6 +164,9 @@ func (s *Set) CouponStep(op string) { s.coupons.WithLabelValues(op).Inc() }
 func (s *Set) Challenge(kind sluice.ChallengeType, event string) {
 	s.challenges.WithLabelValues(string(kind), event).Inc()
 }
+
+// Pass counts what a call for a pass came to.
+func (s *Set) Pass(result string) { s.passes.WithLabelValues(result).Inc() }
 
 // Sources are read at each scrape. A nil one is left out. None of them may take longer than about a second.
 type Sources struct {

@@ -31,6 +31,7 @@ func full(n int) *metrics.Set {
 	s.Paid(sluice.PaymentApplied)
 	s.CouponStep("redeem")
 	s.Challenge(sluice.ChallengeSlider, "solved")
+	s.Pass("given")
 	s.Settled(metrics.Settlement{Confirmed: 8, Rejected: 2, Took: time.Millisecond, Lag: 30 * time.Millisecond})
 	s.Armed(sluice.EpochLost)
 	s.Reconciled(sluice.ReconcileRun{Drift: 3})
@@ -92,7 +93,7 @@ func TestValues(t *testing.T) {
 		`sluice_claims_total{campaign="",reason="REPLAYED"} 2`,
 		`sluice_payments_total{result="applied"} 1`,
 		`sluice_coupon_steps_total{op="redeem"} 1`,
-		`sluice_challenges_total{event="solved",kind="slider"} 1`,
+		`sluice_challenges_total{event="solved",kind="slider"} 1`, `sluice_passes_total{result="given"} 1`,
 		`sluice_campaign_units{campaign="c0",kind="available"} 4`,
 		`sluice_campaign_state{campaign="c0",state="live"} 1`,
 		`sluice_campaign_state{campaign="c0",state="paused"} 0`,

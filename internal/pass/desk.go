@@ -41,10 +41,11 @@ type Watcher interface {
 type DeskConfig struct {
 	Keys       *Keys
 	Gate       Gate
-	Challenges Challenges       // nil: whoever needs one hears that there is none
-	Watcher    Watcher          // may be nil
-	TTL        time.Duration    // of passes; default DefaultTTL, at most MaxTTL
-	Now        func() time.Time // default time.Now
+	Challenges Challenges        // nil: whoever needs one hears that there is none
+	Watcher    Watcher           // may be nil
+	Told       func(what string) // what each call came to, of a few words or a reason; may be nil, must not block
+	TTL        time.Duration     // of passes; default DefaultTTL, at most MaxTTL
+	Now        func() time.Time  // default time.Now
 }
 
 // Desk hands out passes and challenges. Safe for concurrent use; it keeps nothing.
@@ -52,6 +53,9 @@ type Desk struct{ cfg DeskConfig }
 
 // NewDesk makes the desk.
 func NewDesk(cfg DeskConfig) *Desk {
+	if cfg.Told == nil {
+		cfg.Told = func(string) {}
+	}
 	if cfg.TTL <= 0 {
 		cfg.TTL = DefaultTTL
 	}
@@ -64,7 +68,24 @@ func NewDesk(cfg DeskConfig) *Desk {
 
 // Ask answers who asks for a pass: with it, with a challenge to solve first, or with the reason why there is neither. A
 // solution that is right gives the pass. Asking again is harmless, and every pass of one buyer serves that buyer.
-func (d *Desk) Ask(ctx context.Context, q sluice.PassAsk) (a sluice.PassAnswer, err error) {
+func (d *Desk) Ask(ctx context.Context, q sluice.PassAsk) (sluice.PassAnswer, error) {
+	a, err := d.answer(ctx, &q)
+	switch {
+	case err != nil:
+		d.cfg.Told("failed")
+	case a.Reason != sluice.ReasonNone:
+		d.cfg.Told(a.Reason.String())
+	case a.Pass == "":
+		d.cfg.Told("challenged")
+	case q.ChallengeID != "":
+		d.cfg.Told("solved")
+	default:
+		d.cfg.Told("given")
+	}
+	return a, err
+}
+
+func (d *Desk) answer(ctx context.Context, q *sluice.PassAsk) (a sluice.PassAnswer, err error) {
 	q.Now = sluice.MillisOf(d.cfg.Now())
 	st, known := d.cfg.Gate.Stand(&q.Subject)
 	if !known {
@@ -73,16 +94,16 @@ func (d *Desk) Ask(ctx context.Context, q sluice.PassAsk) (a sluice.PassAnswer, 
 	if a, refused := refuse(&st, q.Now); refused {
 		return a, nil
 	}
-	kind, err := kindOf(&q, &st)
+	kind, err := kindOf(q, &st)
 	if err != nil {
 		return a, err
 	}
 	switch {
 	case q.ChallengeID != "":
-		if err := d.solve(ctx, &q); err != nil {
+		if err := d.solve(ctx, q); err != nil {
 			return a, err
 		}
-		return d.give(&q, &st, true)
+		return d.give(q, &st, true)
 	case q.Challenge != "", st.Challenge, asksAlways(st.Campaign):
 		if d.cfg.Challenges == nil {
 			return a, sluice.NewFault(sluice.ErrUnavailable, "NO_CHALLENGES", "this server has no challenges")
@@ -92,7 +113,7 @@ func (d *Desk) Ask(ctx context.Context, q sluice.PassAsk) (a sluice.PassAnswer, 
 		})
 		return a, err
 	}
-	return d.give(&q, &st, false)
+	return d.give(q, &st, false)
 }
 
 // refuse says why somebody gets neither pass nor challenge, in the order of the funnel.

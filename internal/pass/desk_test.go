@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,6 +61,7 @@ type counter struct {
 	puzzles *puzzles
 	watcher *watcher
 	clock   *clock
+	told    []string
 }
 
 func newCounter(t *testing.T, p sluice.Protection) *counter {
@@ -70,6 +72,7 @@ func newCounter(t *testing.T, p sluice.Protection) *counter {
 	c.keys = node(t, &ledger{}, c.clock)
 	c.Desk = pass.NewDesk(pass.DeskConfig{
 		Keys: c.keys, Gate: c.gate, Challenges: c.puzzles, Watcher: c.watcher, Now: c.clock.now,
+		Told: func(what string) { c.told = append(c.told, what) },
 	})
 	return c
 }
@@ -156,6 +159,9 @@ func TestWrongSolutions(t *testing.T) {
 		if code != tt.code || (err == nil) != (a.Pass != "") {
 			t.Errorf("%s with %s: %+v %v", tt.user, tt.solution, a, err)
 		}
+	}
+	if told := strings.Join(c.told, " "); told != "failed failed solved failed" {
+		t.Errorf("told %s", told)
 	}
 	if c.watcher.failed != 3 || c.watcher.solved != 1 {
 		t.Errorf("%+v", *c.watcher)
