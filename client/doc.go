@@ -17,6 +17,13 @@
 // [Claim.Code]. Errors are for a request that cannot be right ([Problem]) and for an outcome that stayed open
 // ([UncertainError]); errors.Is matches both with the sentinels of package sluice.
 //
+// # Passes
+//
+// Where a campaign asks for a pass, Claim gets one by itself: it solves a proof of work, asks for one in place of
+// other puzzles or hands them to [Client.Solver], signs each try where the pass came with a key, and waits for the
+// buyer's own slot of a spread opening. [Client.Pass] earns a pass ahead, from ten minutes before the start. A pass is
+// bound to [Client.Device]: one of a buyer's own program is kept with [LastingDevice].
+//
 // # Time
 //
 // All waiting goes by package time, so a test inside a testing/synctest bubble takes no time. Clocks are compared by
