@@ -90,7 +90,8 @@ export class Fake {
   /** A tab of `context` that shows `path`, with this API behind it. */
   async open(context, base, path = '/c/spring', before) {
     const page = await pageIn(context);
-    await page.route('**/v1/**', (r) => this.handle(r));
+    // The server's own clock where a test measures: what is played takes a detour through this process.
+    await page.route(this.realTime ? /\/v1\/(?!time)/ : '**/v1/**', (r) => this.handle(r));
     await page.addInitScript(([t, lang]) => {
       try {
         if (t && !sessionStorage.getItem('sluice.token')) sessionStorage.setItem('sluice.token', t);

@@ -112,6 +112,11 @@ export class Sluice {
     return this.offset === undefined ? undefined : this.offset + this.o.mono();
   }
 
+  /** How far off [[now]] may be, in milliseconds: half the shortest round trip so far. */
+  get precision(): number {
+    return this.rtt / 2;
+  }
+
   /**
    * Compares clocks: `samples` calls of `GET /v1/time`; of all samples so far the one with the shortest round trip counts.
    * It fails only where every sample failed. After a sleep of the machine call it with `fresh`.

@@ -28,6 +28,8 @@ export function salePage(app: App, id: string) {
 
   const mono = () => performance.now();
   const now = () => sluice.now() ?? 0;
+  /** Until the opening. What the clock may be off counts as not yet: the button is never early. */
+  const until = () => starts + Math.min(150, sluice.precision) - now();
   const noteKey = () => `sluice.claim.${id}`;
   const note = (): { user: string; id: string; t: number } | undefined => {
     try {
@@ -52,7 +54,7 @@ export function salePage(app: App, id: string) {
     if (c.state === "paused") return "paused";
     if (c.state === "sold_out") return c.may_return > 0 ? "mayreturn" : "soldout";
     if (!app.token) return "login";
-    const left = t ? starts - t : c.state === "live" ? 0 : Infinity;
+    const left = t ? until() : c.state === "live" ? 0 : Infinity;
     if (left > 0) {
       if (c.protection.pass === "always" && left <= passEarly && passUntil <= now()) return "presolve";
       return left <= 60_000 ? "ready" : "scheduled";
@@ -121,7 +123,7 @@ export function salePage(app: App, id: string) {
     set(stop, app.t("stop"));
     if (c) {
       const t = now();
-      const left = Math.min(least, Math.max(0, starts - t)); // it never goes up
+      const left = Math.min(least, Math.max(0, until())); // it never goes up
       if (t) least = left;
       set(main.clock, t && left > 0 ? app.span(left) : "");
       set(main.left, c.state === "live" && left === 0 ? app.t("left", { a: app.num(c.available), t: app.num(c.total) }) : "");
@@ -157,7 +159,7 @@ export function salePage(app: App, id: string) {
     clearTimeout(timer);
     cancelAnimationFrame(frame);
     const t = sluice.now();
-    const left = c && t ? starts - t : 0;
+    const left = c && t ? until() : 0;
     if (left > 0 && left < 1500 && !document.hidden) {
       frame = requestAnimationFrame(paint);
     } else if (left > 0) {
