@@ -6,7 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/bits"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sluice-sale/sluice"
 )
@@ -131,6 +134,9 @@ func (g *Gates) Arm(ctx context.Context, c sluice.Campaign, shard int, share int
 	k := g.c.keys.of(&c, shard)
 	load := g.load(&c, shard)
 	what := func() string { return fmt.Sprintf("%s/%d for epoch %d", c.ID, shard, c.Epoch) }
+	if err := g.atRest(ctx, k.claims); err != nil {
+		return err
+	}
 	answer, err := g.c.run(ctx, g.c.scripts.arm, what, []string{k.gate, k.marks},
 		[]string{number(c.Epoch), load.who, number(load.pieces), number(share), strconv.FormatInt(c.Revision, 10)})
 	if err != nil {
@@ -145,4 +151,43 @@ func (g *Gates) Arm(ctx context.Context, c sluice.Campaign, shard int, share int
 		return fmt.Errorf("redis: arm %s: %w: the shard is not sealed for it, or has lost pieces", what(), sluice.ErrConflict)
 	}
 	return in.err
+}
+
+// restFields are how many fields one call of atRest looks for: a millisecond of Redis.
+const restFields = 1000
+
+// atRest lets Redis finish the growth of the claims hash before the shard opens. A hash that has doubled moves its
+// entries a few at every look-up and every write, which makes both twice as dear until it is done; a load of millions
+// may end in the middle of that. Each look-up moves one place of the old table, and there are as many as there were
+// claims when it doubled, at a power of two. Admitting a claim, or loading it, makes three.
+func (g *Gates) atRest(ctx context.Context, claims string) error {
+	ctx, cancel := context.WithTimeout(ctx, restTime)
+	defer cancel()
+	n, err := g.c.rdb.Do(ctx, g.c.rdb.B().Hlen().Key(claims).Build()).AsInt64()
+	if err != nil {
+		return sorted(err, "count %s", claims)
+	}
+	absent := slices.Repeat([]string{"-"}, restFields)
+	for left := growing(n); left > 0; left -= restFields {
+		call := g.c.rdb.B().Hmget().Key(claims).Field(absent...).Build()
+		if err := g.c.rdb.Do(ctx, call).Error(); err != nil {
+			if ctx.Err() != nil {
+				return nil // it opens as it is
+			}
+			return sorted(err, "look into %s", claims)
+		}
+	}
+	return nil
+}
+
+// restTime bounds atRest: a campaign that is late opens all the same.
+const restTime = 3 * time.Second
+
+// growing gives how many places of a hash of n entries may still have to move.
+func growing(n int64) int64 {
+	if n < restFields {
+		return 0
+	}
+	doubled := int64(1) << (bits.Len64(uint64(n)) - 1)
+	return max(0, doubled-3*(n-doubled))
 }

@@ -71,6 +71,9 @@ func SampleArgs(c *sluice.Campaign) map[string]Sample {
 	return all
 }
 
+// Growing says how many places of a hash of n entries may still have to move.
+func Growing(n int64) int64 { return growing(n) }
+
 // Tags gives the hash tags of a campaign's shards.
 func Tags(c *sluice.Campaign) []string { return makeTags(scope(c), shardsOf(c)) }
 

@@ -146,8 +146,8 @@ func (g *Gates) many(ctx context.Context, key string, fields []string) ([]rueidi
 	return all, sorted(err, "read %d of %s", len(fields), key)
 }
 
-// claimsOf reads a user's value of the long form. calls names the call that admitted each claim, as it stands in pending's fields;
-// empty where it is settled.
+// claimsOf reads a user's value of the long form. calls names the call that admitted each claim, as it stands in
+// pending's fields; empty where it is settled.
 func claimsOf(user, value string) (all []sluice.GateClaim, calls []string) {
 	for at := headSize; at+recordSize <= len(value) && len(user) == halfSize; at += recordSize {
 		r := []byte(value[at : at+recordSize])
