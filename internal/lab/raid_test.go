@@ -140,7 +140,8 @@ func TestBotsPromises(t *testing.T) {
 	} {
 		r := BotsResult{Raids: []Raid{
 			{Mode: sluice.PassOff, Share: tt.off, Units: 100, Verdict: RaidVerdict{OK: true}},
-			{Mode: sluice.PassAdaptive, Share: tt.adaptive, Units: 100, ShareChal: tt.challenged, Verdict: RaidVerdict{OK: tt.ok}},
+			{Mode: sluice.PassAdaptive, Share: tt.adaptive, Units: 100, ShareChal: tt.challenged,
+				Verdict: RaidVerdict{OK: tt.ok}},
 			{Mode: sluice.PassAlways, Units: 100, Verdict: RaidVerdict{OK: true}},
 		}}
 		r.judge()
