@@ -1,5 +1,6 @@
 import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/react-query';
 import { ConfigProvider, Modal } from 'antd';
+import english from 'antd/locale/en_US';
 import dayjs from 'dayjs';
 import { Component, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
@@ -24,11 +25,12 @@ type AntLocale = Parameters<typeof ConfigProvider>[0]['locale'];
 
 /** The texts of antd's own parts, and the names of months in its date pickers. */
 function useAntLocale(lang: 'zh' | 'en'): AntLocale {
-  const [locale, setLocale] = useState<AntLocale>();
+  // There is a locale from the first moment on: antd would build every page anew when the first one comes.
+  const [locale, setLocale] = useState<AntLocale>(english);
   useEffect(() => {
     let gone = false;
     const load = async () => {
-      let l: AntLocale;
+      let l: AntLocale = english;
       if (lang === 'zh') {
         await import('dayjs/locale/zh-cn');
         l = (await import('antd/locale/zh_CN')).default;

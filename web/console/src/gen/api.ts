@@ -1,5 +1,93 @@
 // Made from api/openapi-admin.json by `npm run types`. Do not edit.
 export interface paths {
+    "/v1/admin/allowlist": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whom neither blocklist nor risk rules touch
+         * @description Needs an API key of role support or above.
+         */
+        get: operations["get-allowlist"];
+        put?: never;
+        /**
+         * Allow an address, a network, a user or a device
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-allowlist"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/allowlist/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The allowlist as CSV
+         * @description Needs an API key of role support or above. Columns: scope, value, reason, author, created_at, expires_at. Fields that a spreadsheet would calculate begin with an apostrophe, which an import takes away.
+         */
+        get: operations["get-allowlist-export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/allowlist/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the entries of a CSV, and change those that are there
+         * @description Needs an API key of role operator or above. The body is CSV of at most 4 MB and 20,000 rows, with a first line that names its columns; scope and value are required. With dry_run=true nothing is written. Where a line has a fault nothing is imported. Entries that the CSV does not have stay.
+         */
+        post: operations["post-allowlist-import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/allowlist/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One entry of the allowlist
+         * @description Needs an API key of role support or above.
+         */
+        get: operations["get-allowlist-id"];
+        put?: never;
+        post?: never;
+        /**
+         * Take an entry off the allowlist
+         * @description Needs an API key of role operator or above.
+         */
+        delete: operations["delete-allowlist-id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/api-keys": {
         parameters: {
             query?: never;
@@ -82,6 +170,46 @@ export interface paths {
          * @description Needs an API key of role operator or above.
          */
         post: operations["post-blocklist"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/blocklist/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The blocklist as CSV
+         * @description Needs an API key of role support or above. Columns: scope, value, reason, author, created_at, expires_at. Fields that a spreadsheet would calculate begin with an apostrophe, which an import takes away.
+         */
+        get: operations["get-blocklist-export"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/blocklist/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the blocks of a CSV, and change those that are there
+         * @description Needs an API key of role operator or above. The body is CSV of at most 4 MB and 20,000 rows, with a first line that names its columns; scope and value are required. With dry_run=true nothing is written. Where a line has a fault nothing is imported. Entries that the CSV does not have stay.
+         */
+        post: operations["post-blocklist-import"];
         delete?: never;
         options?: never;
         head?: never;
@@ -364,6 +492,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/campaigns/{id}/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The last checks before the sale, and who signed them
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-campaigns-id-preflight"];
+        put?: never;
+        /**
+         * Make the checks before the sale
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-campaigns-id-preflight"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/campaigns/{id}/preflight/sign-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say go
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-campaigns-id-preflight-sign-off"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/campaigns/{id}/preheat": {
         parameters: {
             query?: never;
@@ -418,6 +590,26 @@ export interface paths {
          * @description Needs an API key of role operator or above.
          */
         post: operations["post-campaigns-id-rearm"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/campaigns/{id}/rehearsals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let the lab's crowd rush for a clone of the campaign, as a job
+         * @description Needs an API key of role operator or above. The clone is a load test without passes, and is ended afterwards; the job's result is kept.
+         */
+        post: operations["post-campaigns-id-rehearsals"];
         delete?: never;
         options?: never;
         head?: never;
@@ -484,6 +676,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/capabilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What this server is made of
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-capabilities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/claims": {
         parameters: {
             query?: never;
@@ -496,6 +708,26 @@ export interface paths {
          * @description Needs an API key of role support or above.
          */
         get: operations["get-claims"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The settings in force, secrets masked
+         * @description Needs an API key of role operator or above.
+         */
+        get: operations["get-config"];
         put?: never;
         post?: never;
         delete?: never;
@@ -684,6 +916,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Bulk acts and rehearsals, the newest first
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-jobs"];
+        put?: never;
+        /**
+         * Start a bulk act that goes on by itself
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One of them
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-jobs-id"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/jobs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop one; what it has done stays done
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-jobs-id-cancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/log-level": {
         parameters: {
             query?: never;
@@ -828,6 +1124,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What needs a person now, and the sales
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/pass-keys": {
         parameters: {
             query?: never;
@@ -911,6 +1227,94 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The risk rules, those of the file too
+         * @description Needs an API key of role support or above.
+         */
+        get: operations["get-rules"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/rules/fired": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What risk rules did, newest first
+         * @description Needs an API key of role support or above.
+         */
+        get: operations["get-rules-fired"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/rules/fired/{id}/lift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo what a rule did about one buyer, by its reference
+         * @description Needs an API key of role support or above.
+         */
+        post: operations["post-rules-fired-id-lift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One risk rule
+         * @description Needs an API key of role support or above.
+         */
+        get: operations["get-rules-id"];
+        /**
+         * Write a risk rule, new or changed
+         * @description Needs an API key of role operator or above.
+         */
+        put: operations["put-rules-id"];
+        post?: never;
+        /**
+         * Delete a risk rule; what it did ends
+         * @description Needs an API key of role operator or above.
+         */
+        delete: operations["delete-rules-id"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1543,6 +1947,27 @@ export interface components {
             /** @description For the audit log */
             reason?: string;
         };
+        Capabilities: {
+            /** @enum {string} */
+            admission: "memory" | "ledger" | "redis";
+            /** @description What operators call this installation */
+            environment?: string;
+            /** @description Kinds of jobs */
+            jobs: string[];
+            /** @enum {string} */
+            ledger: "sqlite" | "mysql";
+            /** @description Groups of routes that there are, such as dead-letters */
+            parts: string[];
+            /** @description Where buyers go, as this server knows it */
+            public_url?: string;
+            /** @description redis, amqp; absent: claims are settled at once */
+            queue?: string;
+            /** @description The lab's crowd can come */
+            rehearsals: boolean;
+            /** @description Payments are a sandbox: nobody pays with money */
+            sandbox: boolean;
+            version: string;
+        };
         ClaimPageOutputBody: {
             items: components["schemas"]["AdminClaim"][];
             next_cursor?: string;
@@ -1889,6 +2314,72 @@ export interface components {
             /** Format: date-time */
             valid_until: string;
         };
+        JobAnswer: {
+            /** @description What was asked for */
+            ask?: unknown;
+            /** @description The name of the API key */
+            author: string;
+            /**
+             * Format: date-time
+             * @description When its node told of it last
+             */
+            beat_at: string;
+            /** @description Somebody wants it to stop */
+            cancelling?: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: int64 */
+            done: number;
+            /** Format: date-time */
+            ended_at?: string;
+            /** Format: int64 */
+            failed: number;
+            /** @description Why it failed or stopped */
+            fault?: string;
+            id: string;
+            kind: string;
+            /** @description That works on it */
+            node: string;
+            /** @description What it is about, such as campaign/spring */
+            object?: string;
+            reason?: string;
+            /** @description By kind */
+            result?: unknown;
+            /** @enum {string} */
+            state: "running" | "done" | "failed" | "cancelled";
+            /**
+             * Format: int64
+             * @description -1: not known
+             */
+            total: number;
+        };
+        JobBody: {
+            /**
+             * Format: date-time
+             * @description Required without ids; what failed later is left
+             */
+            as_of?: string;
+            /** @description Only of this campaign */
+            campaign_id?: string;
+            /** @description Made by the caller, so that it may ask again */
+            id?: string;
+            /** @description These dead letters, at most 500 */
+            ids?: number[];
+            /** @description Required: dead_letters.replay or dead_letters.discard */
+            kind?: string;
+            /** @description Why: for the audit log */
+            reason?: string;
+            /** @description Only of this user */
+            user_id?: string;
+        };
+        JobListOutputBody: {
+            items: components["schemas"]["JobAnswer"][];
+            /**
+             * Format: int64
+             * @description before_ms of the next page
+             */
+            next_before_ms?: number;
+        };
         KeyAnswer: {
             /** Format: date-time */
             created_at: string;
@@ -1921,6 +2412,44 @@ export interface components {
              * @enum {string}
              */
             level: "debug" | "info" | "warn" | "error";
+        };
+        ListChangeAnswer: {
+            /** @description Absent for a new entry */
+            before?: components["schemas"]["BlockAnswer"];
+            entry: components["schemas"]["BlockAnswer"];
+            /** Format: int64 */
+            line: number;
+        };
+        ListErrorAnswer: {
+            detail: string;
+            field: string;
+            /** Format: int64 */
+            line: number;
+        };
+        ListImportAnswer: {
+            /** Format: int64 */
+            added: number;
+            /** @description False in a dry run, and where a line has a fault */
+            applied: boolean;
+            /** Format: int64 */
+            changed: number;
+            /** @description The first 1,000 */
+            changes: components["schemas"]["ListChangeAnswer"][];
+            dry_run: boolean;
+            /** @description Of the first lines with a fault, up to 100 */
+            errors: components["schemas"]["ListErrorAnswer"][];
+            /**
+             * Format: int64
+             * @description Lines with a fault
+             */
+            faults: number;
+            /** Format: int64 */
+            rows: number;
+            /**
+             * Format: int64
+             * @description Entries that are there as they stand
+             */
+            same: number;
         };
         ListOutputAdminOrderBody: {
             items: components["schemas"]["AdminOrder"][];
@@ -1978,7 +2507,7 @@ export interface components {
             p50_us: number;
             /** Format: int64 */
             p99_us: number;
-            /** @description The first of trouble, stopped, paused, degraded, before, armed … settled */
+            /** @description trouble, stopped, paused, degraded, before, armed, live … */
             phase: string;
             /** Format: int64 */
             queued: number;
@@ -2164,6 +2693,19 @@ export interface components {
              */
             spend_minor?: number;
         };
+        NeedAnswer: {
+            by?: string;
+            campaign_id?: string;
+            /** Format: int64 */
+            count?: number;
+            detail: string;
+            /** @description Such as frozen, switch, part_down, dead_letters, refund_due, low_stock, ending */
+            kind: string;
+            /** Format: int64 */
+            since_ms?: number;
+            /** @enum {string} */
+            urgency: "act" | "look";
+        };
         NodeAnswer: {
             /** @description Of its operators' listener */
             addr: string;
@@ -2200,6 +2742,17 @@ export interface components {
             alive: number;
             items: components["schemas"]["NodeAnswer"][];
         };
+        OverviewAnswer: {
+            /** Format: int64 */
+            as_of_ms: number;
+            health: components["schemas"]["LiveHealth"];
+            /** @description Open now, at most 20 */
+            live: components["schemas"]["SaleAnswer"][];
+            /** @description What needs a person, the most urgent first */
+            needs: components["schemas"]["NeedAnswer"][];
+            /** @description The next to open */
+            next?: components["schemas"]["SaleAnswer"];
+        };
         PassKeyAnswer: {
             /**
              * Format: date-time
@@ -2222,6 +2775,40 @@ export interface components {
         };
         PassKeyListOutputBody: {
             items: components["schemas"]["PassKeyAnswer"][];
+        };
+        PreflightAnswer: {
+            /** Format: date-time */
+            at: string;
+            author: string;
+            checks: components["schemas"]["PreflightCheck"][];
+            /**
+             * Format: int64
+             * @description Checks that are a go
+             */
+            go: number;
+            /**
+             * Format: int64
+             * @description Checks of parts that there are
+             */
+            of: number;
+            /** @description No check is a no-go, and none is unknown */
+            ok: boolean;
+            /** @description Of who signed */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description Its number, to sign it by
+             */
+            run: number;
+            /** Format: date-time */
+            signed_at?: string;
+            signed_by?: string;
+        };
+        PreflightCheck: {
+            detail: string;
+            name: string;
+            /** @enum {string} */
+            state: "go" | "no_go" | "unknown" | "absent";
         };
         PreheatAnswer: {
             armed: boolean;
@@ -2338,6 +2925,22 @@ export interface components {
             reason: string;
             tops: components["schemas"]["TopList"][];
         };
+        RehearsalBody: {
+            /**
+             * Format: int64
+             * @description 1 to 20000; default 2000
+             */
+            buyers?: number;
+            /** @description Of the job, made by the caller, so that it may ask again */
+            id?: string;
+            /** @description Why: for the audit log */
+            reason?: string;
+            /**
+             * Format: double
+             * @description Over how long they come, up to 60; default 5
+             */
+            seconds?: number;
+        };
         ReportAnswer: {
             /** Format: date-time */
             as_of: string;
@@ -2371,6 +2974,84 @@ export interface components {
             reason?: string;
             /** @description The unit returns to the stock */
             unit_back?: boolean;
+        };
+        RiskFiredAnswer: {
+            /** @description Such as block 15m; in a dry run what would have been done */
+            action: string;
+            /** Format: date-time */
+            at: string;
+            /** @description Of the claim that made it fire */
+            campaign_id: string;
+            /** @description The rule is one of that campaign */
+            campaign_only: boolean;
+            /**
+             * Format: int64
+             * @description Claims it applied to on that node
+             */
+            count: number;
+            /** @description The reference that a blocked buyer is shown */
+            id: string;
+            /** Format: date-time */
+            lifted_at?: string;
+            lifted_by?: string;
+            /** @enum {string} */
+            mode: "dry_run" | "on";
+            node: string;
+            /** Format: int64 */
+            revision: number;
+            rule: string;
+            /** @description Each condition with what was counted */
+            saw: string;
+            /** @enum {string} */
+            scope: "account" | "device" | "address" | "subnet";
+            /**
+             * Format: date-time
+             * @description The end of a block; of other actions, until when this record counts
+             */
+            until: string;
+            value: string;
+        };
+        RiskFiredPageOutputBody: {
+            items: components["schemas"]["RiskFiredAnswer"][];
+            next_cursor?: string;
+        };
+        RiskRuleAnswer: {
+            author?: string;
+            campaign_id?: string;
+            /** Format: date-time */
+            created_at?: string;
+            id: string;
+            /** @enum {string} */
+            mode: "off" | "dry_run" | "on";
+            note?: string;
+            /**
+             * Format: int64
+             * @description 0 for a rule of the configuration file
+             */
+            revision: number;
+            rule: string;
+            /** @enum {string} */
+            source: "api" | "file";
+            /** Format: date-time */
+            updated_at?: string;
+        };
+        RiskRuleBody: {
+            /** @description Absent: all campaigns */
+            campaign_id?: string;
+            /** @description off, dry_run (the default: counts and records only) or on */
+            mode?: string;
+            /** @description Up to 500 bytes */
+            note?: string;
+            /**
+             * Format: int64
+             * @description The revision that is changed; absent: whatever is there
+             */
+            revision?: number;
+            /** @description Required: such as accounts per device > 5 in 10m -> block 15m */
+            rule?: string;
+        };
+        RiskRulesOutputBody: {
+            items: components["schemas"]["RiskRuleAnswer"][];
         };
         RowsAnswer: {
             /**
@@ -2487,6 +3168,27 @@ export interface components {
             items: components["schemas"]["RunAnswer"][];
             next_cursor?: string;
         };
+        SaleAnswer: {
+            /** Format: int64 */
+            available: number;
+            /** Format: date-time */
+            ends_at: string;
+            /** Format: int64 */
+            held: number;
+            id: string;
+            kind: string;
+            load_test?: boolean;
+            /** Format: int64 */
+            queued: number;
+            /** Format: int64 */
+            sold: number;
+            /** Format: date-time */
+            starts_at: string;
+            state: string;
+            title: string;
+            /** Format: int64 */
+            total: number;
+        };
         SecondTotals: {
             counts: {
                 [key: string]: number;
@@ -2520,6 +3222,24 @@ export interface components {
         };
         SessionListOutputBody: {
             items: components["schemas"]["SessionAnswer"][];
+        };
+        Setting: {
+            key: string;
+            /** @description Where it came from */
+            source: string;
+            value: string;
+        };
+        SettingsOutputBody: {
+            items: components["schemas"]["Setting"][];
+        };
+        SignBody: {
+            /** @description Required where a check is not a go */
+            reason?: string;
+            /**
+             * Format: int64
+             * @description Required: the run that was looked at
+             */
+            run?: number;
         };
         SignInBody: {
             /** @description Required: an API key of an operator */
@@ -2690,6 +3410,258 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    "get-allowlist": {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                scope?: "address" | "user" | "device";
+                /** @description Only the block of exactly this address, network, user or device */
+                value?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlockPageOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-allowlist": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BlockBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlockAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-allowlist-export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The list */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-allowlist-import": {
+        parameters: {
+            query?: {
+                /** @description Only say what the import would do */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description What the import came to */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListImportAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-allowlist-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlockAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-allowlist-id": {
+        parameters: {
+            query?: {
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlockAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-api-keys": {
         parameters: {
             query?: never;
@@ -2929,6 +3901,89 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["BlockAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-blocklist-export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The list */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-blocklist-import": {
+        parameters: {
+            query?: {
+                /** @description Only say what the import would do */
+                dry_run?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description What the import came to */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListImportAnswer"];
                 };
             };
             /** @description The request is at fault */
@@ -3704,6 +4759,130 @@ export interface operations {
             };
         };
     };
+    "get-campaigns-id-preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreflightAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-campaigns-id-preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreflightAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-campaigns-id-preflight-sign-off": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SignBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreflightAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "post-campaigns-id-preheat": {
         parameters: {
             query?: never;
@@ -3815,6 +4994,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RearmOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-campaigns-id-rehearsals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RehearsalBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
                 };
             };
             /** @description The request is at fault */
@@ -3962,6 +5185,44 @@ export interface operations {
             };
         };
     };
+    "get-capabilities": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Capabilities"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-claims": {
         parameters: {
             query?: {
@@ -3987,6 +5248,44 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ClaimPageOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-config": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsOutputBody"];
                 };
             };
             /** @description The request is at fault */
@@ -4400,6 +5699,178 @@ export interface operations {
             };
         };
     };
+    "get-jobs": {
+        parameters: {
+            query?: {
+                state?: "running" | "done" | "failed" | "cancelled";
+                kind?: string;
+                /** @description Such as campaign/spring */
+                object?: string;
+                /** @description Made before this moment */
+                before_ms?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobListOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JobBody"];
+            };
+        };
+        responses: {
+            /** @description Accepted */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-jobs-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-jobs-id-cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["ReasonBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-log-level": {
         parameters: {
             query?: never;
@@ -4744,6 +6215,44 @@ export interface operations {
             };
         };
     };
+    "get-overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OverviewAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-pass-keys": {
         parameters: {
             query?: never;
@@ -4973,6 +6482,258 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RiskRulesOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-rules-fired": {
+        parameters: {
+            query?: {
+                limit?: number;
+                /** @description next_cursor of the page before */
+                cursor?: string;
+                rule?: string;
+                scope?: "account" | "device" | "address" | "subnet";
+                /** @description Only of exactly this user, device, address or network */
+                value?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RiskFiredPageOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-rules-fired-id-lift": {
+        parameters: {
+            query?: {
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RiskFiredAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-rules-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RiskRuleAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "put-rules-id": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RiskRuleBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RiskRuleAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-rules-id": {
+        parameters: {
+            query?: {
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RiskRuleAnswer"];
                 };
             };
             /** @description The request is at fault */

@@ -101,12 +101,13 @@ export async function api<N extends Call>(name: N, args: Args<N> = {}): Promise<
 /** Makes a call that the types do not know, of a part that this version may lack. */
 export async function raw(
   name: string,
-  args: { path?: Record<string, string | number>; query?: object; body?: unknown; signal?: AbortSignal } = {},
+  args: { path?: Record<string, string | number>; query?: object; body?: unknown; csv?: string; signal?: AbortSignal } = {},
 ): Promise<unknown> {
   const method = name.slice(0, name.indexOf(' '));
   const headers: Record<string, string> = { Accept: 'application/json', 'Accept-Language': language };
   if (method !== 'GET') headers['X-CSRF-Token'] = csrf;
   if (args.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (args.csv !== undefined) headers['Content-Type'] = 'text/csv';
   const limit = AbortSignal.timeout(timeoutMs);
   const sent = Date.now();
   let r: Response;
@@ -115,7 +116,7 @@ export async function raw(
     r = await fetch(address(name, args.path, args.query), {
       method,
       headers,
-      body: args.body === undefined ? undefined : JSON.stringify(args.body),
+      body: args.csv ?? (args.body === undefined ? undefined : JSON.stringify(args.body)),
       signal: args.signal ? AbortSignal.any([args.signal, limit]) : limit,
       credentials: 'same-origin',
       cache: 'no-store',
