@@ -1,0 +1,105 @@
+package sqldb_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/sluice-sale/sluice"
+	"github.com/sluice-sale/sluice/internal/conformance"
+	"github.com/sluice-sale/sluice/internal/sqldb"
+)
+
+func TestHeldPlaces(t *testing.T) {
+	onEach(t, func(t *testing.T, open opener) {
+		conformance.Holders(t, []conformance.HeldPlaces{
+			open(t, sqldb.Config{}).HeldPlaces(), open(t, sqldb.Config{}).HeldPlaces(),
+		})
+	})
+}
+
+func TestRiskRulesAndWhatTheyDid(t *testing.T) {
+	onEach(t, func(t *testing.T, open opener) {
+		db, ctx := open(t, sqldb.Config{}), t.Context()
+		before, err := db.SettingsRev(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := sluice.RiskRule{ID: "farm", Rule: "account age < 1d -> log", Mode: sluice.RiskDryRun, UpdatedAt: 1000}
+		put := func(r sluice.RiskRule) (sluice.RiskRule, error) { return db.PutRiskRule(ctx, r, 2, operator) }
+		if got, err := put(r); err != nil || got.Revision != 1 || got.CreatedAt != 1000 {
+			t.Fatal(got, err)
+		}
+		r.Mode, r.Revision, r.UpdatedAt = sluice.RiskOn, 1, 2000
+		got, err := put(r)
+		if err != nil || got.Revision != 2 || got.CreatedAt != 1000 {
+			t.Fatal(got, err)
+		}
+		if _, err := put(r); !errors.Is(err, sluice.ErrConflict) { // it is at 2 now
+			t.Fatal(err)
+		}
+		r.ID, r.Revision = "second", 0
+		if _, err := put(r); err != nil {
+			t.Fatal(err)
+		}
+		r.ID = "third"
+		if _, err := put(r); !errors.Is(err, sluice.ErrConflict) {
+			t.Fatal(err)
+		}
+		if all, err := db.RiskRules(ctx); err != nil || len(all) != 2 || all[0] != got {
+			t.Fatal(all, err)
+		}
+		if after, err := db.SettingsRev(ctx); err != nil || after <= before {
+			t.Fatalf("the settings' revision went from %d to %d, %v", before, after, err)
+		}
+		firedRecords(t, db)
+		if _, err := db.DeleteRiskRule(ctx, "farm", operator, 3000); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.DeleteRiskRule(ctx, "farm", operator, 3000); !errors.Is(err, sluice.ErrNotFound) {
+			t.Fatal(err)
+		}
+	})
+}
+
+func firedRecords(t *testing.T, db *sqldb.DB) {
+	t.Helper()
+	ctx := t.Context()
+	f := sluice.RiskFired{ID: "rsk_1", Rule: "farm", Revision: 2, Mode: sluice.RiskOn, Action: "block 15m",
+		Scope: sluice.RiskDevice, Value: "D1", Campaign: "spring", CampaignOnly: true, Saw: "x", Node: "n", At: 10, Until: 5000,
+		Count: 1}
+	old := f
+	old.ID, old.Value, old.Until = "rsk_0", "d1", 100
+	if err := db.RecordFired(ctx, []sluice.RiskFired{old, f}); err != nil {
+		t.Fatal(err)
+	}
+	f.Count = 9
+	if err := db.RecordFired(ctx, []sluice.RiskFired{f}); err != nil {
+		t.Fatal(err)
+	}
+	all, last, err := db.ActiveFired(ctx, 1000, 0)
+	if err != nil || len(all) != 1 || all[0] != f {
+		t.Fatal(all, err)
+	}
+	if all, _, err := db.ActiveFired(ctx, 1000, last); err != nil || len(all) != 0 {
+		t.Fatal(all, err)
+	}
+	page, err := db.FiredPage(ctx, sluice.RiskFiredQuery{Limit: 1})
+	if err != nil || len(page.Items) != 1 || page.Items[0].ID != "rsk_1" || page.Next == "" {
+		t.Fatal(page, err)
+	}
+	if page, err = db.FiredPage(ctx, sluice.RiskFiredQuery{Limit: 1, Cursor: page.Next}); err != nil ||
+		len(page.Items) != 1 || page.Items[0].ID != "rsk_0" || page.Next != "" {
+		t.Fatal(page, err)
+	}
+	if page, err = db.FiredPage(ctx, sluice.RiskFiredQuery{Value: "d1"}); err != nil || len(page.Items) != 1 {
+		t.Fatal(page, err)
+	}
+	for range 2 {
+		if got, err := db.LiftFired(ctx, "rsk_1", operator, 2000); err != nil || got.LiftedAt != 2000 {
+			t.Fatal(got, err)
+		}
+	}
+	if _, err := db.LiftFired(ctx, "rsk_9", operator, 2000); !errors.Is(err, sluice.ErrNotFound) {
+		t.Fatal(err)
+	}
+}
