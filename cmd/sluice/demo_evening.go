@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-sale/sluice/internal/lab"
 )
 
-// The evening sale goes on after the verdicts, so that the console and the sale page have something to show: a crowd that
+// The evening sale goes on after the verdicts, so that console and sale page have something to show: a crowd that
 // comes over ten minutes, for fewer units than it is, of whom most pay.
 const (
 	demoEvening    = "evening-sale"

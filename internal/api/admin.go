@@ -126,6 +126,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerJobs(api)
 	a.registerPreflight(api)
 	a.registerServer(api)
+	a.registerCSV(api)
 	a.registerAudit(api)
 	a.registerEvents(api)
 	a.registerReports(api)

@@ -1,0 +1,51 @@
+package admin_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"strings"
+	"testing"
+)
+
+// TestExportsAreSafeInASpreadsheet: what people wrote is never taken for a formula, and numbers stay numbers.
+func TestExportsAreSafeInASpreadsheet(t *testing.T) {
+	s := newStack(t)
+	for i, title := range []string{`=cmd|' /C calc'!A0`, "+1+1", "-2+3", "@SUM(A1)", "  =1", "＝1",
+		"plain, 中文 \"quoted\""} {
+		id := "c" + string(rune('a'+i))
+		body := goodsBody(id, 5)
+		body["title"] = title
+		s.want(201, "POST", "/v1/admin/campaigns", body)
+		a := s.want(200, "GET", "/v1/admin/campaigns/"+id+"/report.csv", nil)
+		if kind := a.header.Get("Content-Type"); !strings.HasPrefix(kind, "text/csv") {
+			t.Errorf("type %q", kind)
+		}
+		if d := a.header.Get("Content-Disposition"); d != `attachment; filename="`+id+`-report.csv"` {
+			t.Errorf("disposition %q", d)
+		}
+		rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(a.body, []byte("\ufeff")))).ReadAll()
+		if err != nil {
+			t.Fatal(err)
+		}
+		figures := map[string]string{}
+		for _, row := range rows {
+			figures[row[0]] = row[1]
+			if strings.ContainsAny(row[1][:min(1, len(row[1]))], "=+@\t") {
+				t.Errorf("a formula: %q", row[1])
+			}
+		}
+		if got := strings.TrimPrefix(figures["title"], "'"); got != title || figures["total"] != "5" ||
+			figures["verified"] != "true" {
+			t.Errorf("%q: %v", title, figures)
+		}
+	}
+	s.sell("ca")
+	a := s.want(200, "GET", "/v1/admin/campaigns/ca/report.csv?part=seconds", nil)
+	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(a.body, []byte("\ufeff")))).ReadAll()
+	if err != nil || len(rows) != 2 || rows[1][2] != "10" || !strings.Contains(strings.Join(rows[0], ","), "SOLD_OUT") {
+		t.Errorf("%v %v", rows, err)
+	}
+	if a := s.want(200, "GET", "/v1/admin/audit-log.csv", nil); !strings.Contains(string(a.body), "campaign.create") {
+		t.Errorf("%s", a.body)
+	}
+}
