@@ -35,6 +35,9 @@ const (
 // trackFault says what shows that no person moved the piece, or "" where nothing does. since is the time from making
 // the challenge to its answer, by our clock: whoever says that it took longer made the track up.
 func trackFault(track [][3]float64, x float64, by string, since time.Duration) string {
+	if len(track) > 0 && math.Abs(track[0][0]) > startWithin {
+		by = byKeys // a drag begins at the left edge; what begins elsewhere began with a click
+	}
 	if len(track) < minKeys || by == byPointer && len(track) < minPointer {
 		return "too few points"
 	}
@@ -46,8 +49,6 @@ func trackFault(track [][3]float64, x float64, by string, since time.Duration) s
 		}
 	}
 	switch {
-	case math.Abs(first[0]) > startWithin:
-		return "it does not start at the left edge"
 	case math.Abs(last[0]-x) > endWithin:
 		return "it does not end where the piece was let go"
 	case by == byPointer && took < minDragMS, took < minKeysMS:
