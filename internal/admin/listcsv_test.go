@@ -60,8 +60,8 @@ func newList() (*admin.Blocklist, *listShelf) {
 
 var importer = sluice.Actor{Name: "ops"}
 
-// TestListRoundTrip: what is exported is imported as it was, also what a spreadsheet would calculate, and no cell begins
-// like a formula.
+// TestListRoundTrip: what is exported is imported as it was, also what a spreadsheet would calculate, and no cell
+// begins like a formula.
 func TestListRoundTrip(t *testing.T) {
 	from, _ := newList()
 	for i, v := range []string{"=1+1", "+x", "-x", "@x", "'=x", "''x", "'tis", "a,b", `say "x"`, "用户", "'", "x'"} {
@@ -110,8 +110,8 @@ func TestListRoundTrip(t *testing.T) {
 // TestImportNamesEachFault: each line's fault is named, and nothing is imported then.
 func TestImportNamesEachFault(t *testing.T) {
 	list, shelf := newList()
-	body := "scope,value,expires_at\nuser,u1,\nplanet,earth,\naddress,300.1.1.1,\naddress,10.0.0.0/4,\nuser,u2,yesterday\n" +
-		"user,u3,2001-01-01T00:00:00Z\nuser,u1,\nuser,,\n"
+	body := "scope,value,expires_at\nuser,u1,\nplanet,earth,\naddress,300.1.1.1,\naddress,10.0.0.0/4,\n" +
+		"user,u2,yesterday\nuser,u3,2001-01-01T00:00:00Z\nuser,u1,\nuser,,\n"
 	res, err := list.Import(t.Context(), strings.NewReader(body), false, importer)
 	if err != nil || res.Applied || res.Faults != 7 || len(shelf.all) != 0 {
 		t.Fatalf("%+v, %v", res, err)

@@ -134,7 +134,8 @@ func newNode(t *testing.T, s *shelf, name string, x risk.Exchange, change func(*
 
 func (n *node) put(t *testing.T, id, rule string, mode sluice.RiskMode) {
 	t.Helper()
-	if _, err := n.Put(t.Context(), sluice.RiskRule{ID: id, Rule: rule, Mode: mode}, sluice.Actor{Name: "ops"}); err != nil {
+	r := sluice.RiskRule{ID: id, Rule: rule, Mode: mode}
+	if _, err := n.Put(t.Context(), r, sluice.Actor{Name: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -172,9 +173,15 @@ var signals = []struct {
 	{"claims per subnet > 3 in 10m", func(n *node, i int) {
 		n.Saw(n.who("x", "", fmt.Sprint("10.0.0.", 10+i)), sluice.ReasonSoldOut)
 	}},
-	{"claims per account > 3 in 10m", func(n *node, _ int) { n.Saw(n.who("u1", "", "10.9.0.1"), sluice.ReasonSoldOut) }},
-	{"orders per device > 3 in 10m", func(n *node, _ int) { n.Saw(n.who("x", "d1", "10.9.0.1"), sluice.ReasonConfirmed) }},
-	{"failed challenges per account > 3 in 10m", func(n *node, _ int) { n.Challenged(n.who("u1", "", "10.9.0.1"), false) }},
+	{"claims per account > 3 in 10m", func(n *node, _ int) {
+		n.Saw(n.who("u1", "", "10.9.0.1"), sluice.ReasonSoldOut)
+	}},
+	{"orders per device > 3 in 10m", func(n *node, _ int) {
+		n.Saw(n.who("x", "d1", "10.9.0.1"), sluice.ReasonConfirmed)
+	}},
+	{"failed challenges per account > 3 in 10m", func(n *node, _ int) {
+		n.Challenged(n.who("u1", "", "10.9.0.1"), false)
+	}},
 	{"early claims per device > 3 in 10m", func(n *node, _ int) {
 		n.Saw(n.who("x", "d1", "10.9.0.1"), sluice.ReasonNotStarted)
 	}},

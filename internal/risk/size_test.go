@@ -53,8 +53,8 @@ func TestTenMillionAddresses(t *testing.T) {
 		}
 	}
 	full := heap()
-	t.Logf("tables of %d rules: %d KB empty, %d KB after %d addresses", len(sizeRules), (empty-before)>>10, (full-before)>>10,
-		many)
+	t.Logf("tables of %d rules: %d KB empty, %d KB after %d addresses", len(sizeRules), (empty-before)>>10,
+		(full-before)>>10, many)
 	if most := int64(len(sizeRules)) * statedPerRule; full-before > most {
 		t.Errorf("%d bytes, more than the %d that are stated", full-before, most)
 	}

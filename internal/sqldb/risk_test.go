@@ -65,8 +65,8 @@ func firedRecords(t *testing.T, db *sqldb.DB) {
 	t.Helper()
 	ctx := t.Context()
 	f := sluice.RiskFired{ID: "rsk_1", Rule: "farm", Revision: 2, Mode: sluice.RiskOn, Action: "block 15m",
-		Scope: sluice.RiskDevice, Value: "D1", Campaign: "spring", CampaignOnly: true, Saw: "x", Node: "n", At: 10, Until: 5000,
-		Count: 1}
+		Scope: sluice.RiskDevice, Value: "D1", Campaign: "spring", CampaignOnly: true, Saw: "x", Node: "n", At: 10,
+		Until: 5000, Count: 1}
 	old := f
 	old.ID, old.Value, old.Until = "rsk_0", "d1", 100
 	if err := db.RecordFired(ctx, []sluice.RiskFired{old, f}); err != nil {
