@@ -58,7 +58,7 @@ func TestHomesAreEven(t *testing.T) {
 	}
 }
 
-// TestGrowing: a hash that has just doubled has all its places to move, and none once a third as many claims came again.
+// TestGrowing: a hash that has just doubled has all its places to move, and none once a third as many came again.
 func TestGrowing(t *testing.T) {
 	for n, want := range map[int64]int64{
 		0: 0, 999: 0, 1023: 0, 1024: 1024, 1124: 724, 1400: 0, 1 << 22: 1 << 22, 5_000_000: 1<<22 - 3*(5_000_000-1<<22),

@@ -14,8 +14,8 @@ var ErrVersion = errors.New("message of an unknown version")
 // ErrMessage says that bytes are no message.
 var ErrMessage = errors.New("not a message")
 
-// A message is a claim as it stands in pending, in the outbox and on a broker. An entry of the outbox is several of
-// them, one after the other. In every version:
+// A message is a claim as it stands in pending and on a broker. Those of one call stand one after the other; the
+// entry of the outbox names their call, or has them itself where an earlier version wrote it. In every version:
 //
 //	0     version
 //	1-2   length of the whole message, big-endian like every number here

@@ -34,7 +34,7 @@ type OutboxConfig struct {
 }
 
 // Outbox reads the streams in which admission leaves the messages of admitted claims, of all shards of the campaigns
-// that it follows, as one of a group of readers. An entry holds the messages of one call of admission; it is taken
+// that it follows, as one of a group of readers. An entry stands for the messages of one call of admission; it is taken
 // out of its stream once all of them were acknowledged. What is in a stream is not done.
 type Outbox struct {
 	c   *Client

@@ -5,7 +5,7 @@
 -- 8 bytes that name the call that admitted it, while it is pending; zeroes later.
 -- The short form of a value is 10 bytes: the quantity of the only claim that the user has, live, whole and pending, and
 -- the call that admitted it. Whoever meets one makes the long form of it (long), and writes long forms.
--- The pending hash has, for each call that is not settled whole, m<call> with its messages as they stand in the outbox,
+-- The pending hash has, for each call that is not settled whole, m<call> with its messages, which the outbox names,
 -- n<call> with how many of them are pending and, where there are short forms, i<call>: the halves of the ids that are
 -- their users', one after the other, then the other halves. So admitting is one look-up and one entry a claim, not two.
 -- A message (see message.go) has its length at 2-3 and its source at 42.
