@@ -135,8 +135,8 @@ var meanings = map[string]string{
 	"sqlite.waiting":         "Writes that may wait; more are refused as unavailable.",
 	"limits.body":            "The largest body of a public request; a larger one is 413.",
 	"limits.connections":     "Connections to the public listener at once.",
-	"limits.once": "Nonces and answered challenges that one process remembers at a time where admission is memory, about " +
-		"100 bytes each. While they are all in use, new ones are refused: none is forgotten before its time.",
+	"limits.once": "Nonces and answered challenges that one process remembers at a time where admission is memory, " +
+		"about 100 bytes each. While they are all in use, new ones are refused: none is forgotten before its time.",
 	"limits.read_timeout": "How long a public request may take to arrive.",
 	"limits.idle_timeout": "How long an idle connection is kept.",
 }
