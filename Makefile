@@ -130,6 +130,11 @@ chromium:
 	$$as apt-get update -q && \
 	$$as env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $$missing
 
+# The TypeScript SDK by itself, its examples among its tests.
+.PHONY: sdk
+sdk:
+	cd web/sdk && npm ci --no-audit --no-fund --silent && npm test --silent
+
 .PHONY: browser
 browser: build chromium
 	cd web/e2e && npm ci --no-audit --no-fund --silent && node --test all.mjs
@@ -152,6 +157,9 @@ test: deps servers tidy fmt vet lint arrows
 	$(GO) test -count=1 -v -timeout 15m $(UNIT)
 	$(MAKE) --no-print-directory race
 	$(MAKE) --no-print-directory e2e
+	$(MAKE) --no-print-directory web-check
+	$(MAKE) --no-print-directory sdk
+	$(MAKE) --no-print-directory browser
 	$(MAKE) --no-print-directory chaos-some
 
 .PHONY: bench

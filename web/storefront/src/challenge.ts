@@ -36,7 +36,8 @@ export async function solve(app: App, c: Challenge, signal?: AbortSignal): Promi
           app.t("otherWay"))),
       );
       show();
-      box.querySelector<HTMLElement>("input")?.focus();
+      box.scrollIntoView({ block: "center" }); // clear of the button at the foot
+      box.querySelector<HTMLElement>("input")?.focus({ preventScroll: true });
     });
   } finally {
     document.removeEventListener("lang", paint);
