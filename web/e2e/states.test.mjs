@@ -37,6 +37,24 @@ const states = {
   armed: [() => live()],
   sending: [() => clicked(() => hang), press],
   queued: [() => clicked((f) => f.claim('queued', { typical_ms: 2400 })), press],
+  queuedLong: [() => {
+    const f = clicked((x) => x.claim('queued'));
+    f.results = [f.claim('queued')];
+    f.clock = true;
+    return f;
+  }, press, async (page) => {
+    await state(page, 'queued');
+    for (let n = 0; n < 40 && (await page.evaluate(() => document.body.dataset.state)) !== 'queuedLong'; n++) {
+      await page.clock.fastForward(3000);
+      await new Promise((f) => { setTimeout(f, 50); });
+    }
+  }],
+  unsure: [() => Object.assign(clicked(() => cut), { found: [cut], clock: true }), press, async (page) => {
+    for (let n = 0; n < 120 && (await page.evaluate(() => document.body.dataset.state)) !== 'unsure'; n++) {
+      await page.clock.fastForward(9000);
+      await new Promise((f) => { setTimeout(f, 50); });
+    }
+  }],
   slot: [() => clicked((f) => f.answer('NOT_STARTED', { starts_in_ms: 40_000 })), press],
   confirmed: [() => bought((f) => f.order('unpaid')), press],
   coupon: [() => clicked((f) => f.claim('confirmed', { coupon_code: '2TGR-7Q4X-M9PB-C0KD' }), {
@@ -104,7 +122,7 @@ describe('the sale page', { concurrency: 3 }, () => {
       const context = await (await browser()).newContext();
       t.after(() => context.close());
       const fake = make();
-      const page = await fake.open(context, server.url);
+      const page = await fake.open(context, server.url, '/c/spring', (p) => fake.clock && p.clock.install());
       if (act) {
         await state(page, 'armed');
         await act(page);

@@ -38,6 +38,17 @@ await build({
   entryPoints: { sluice: join(sdk, 'index.ts'), pow: join(sdk, 'pow.ts') },
 });
 
+// Both languages say the same things, with the same values in them.
+const holes = (t) => JSON.stringify([t].flat().map((x) => (x.match(/\{\w\}/g) ?? []).sort()));
+for (const [file, name] of [['texts.ts', 'all'], ['texts-pages.ts', 'more'], ['texts-challenge.ts', 'more']]) {
+  const { code } = await transform(readFileSync(src(file), 'utf8'), { loader: 'ts', format: 'esm' });
+  const texts = (await import(`data:text/javascript;base64,${Buffer.from(code).toString('base64')}`))[name];
+  const [zh, en] = [texts['zh-CN'], texts.en];
+  for (const key of new Set([...Object.keys(zh), ...Object.keys(en)])) {
+    if (!(key in zh) || !(key in en) || holes(zh[key]) !== holes(en[key])) throw new Error(`${file}: ${key} differs in its languages`);
+  }
+}
+
 const size = (f) => gzipSync(readFileSync(join(out, f)), { level: 9 }).length;
 const assets = readdirSync(join(out, 'assets'));
 const bytes = (prefix) => assets.filter((f) => f.startsWith(`${prefix}-`)).reduce((n, f) => n + size(`assets/${f}`), 0);
