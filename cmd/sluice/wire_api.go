@@ -76,8 +76,10 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Blocklist: p.blocklist, Allowlist: p.allowlist, Risk: p.riskDesk,
 		PassKeys: p.passKeys,
 		KeyDesk:  p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Analysis: p.analysis, Claims: p.ledger,
-		Live:   p.newLive(s),
-		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: p.ledger}),
+		Live: p.newLive(s),
+		Lookup: admin.NewLookup(admin.LookupConfig{
+			Ledger: p.ledger, Decisions: decisionReader{decisionPath(s.cfg)}.Decisions,
+		}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 		DeadLetters: p.console.letters,
 		Reconcile:   p.reconcile,

@@ -32,7 +32,9 @@ type LookupLedger interface {
 // LookupConfig puts the lookup together. Ledger is required.
 type LookupConfig struct {
 	Ledger LookupLedger
-	Now    func() time.Time // default time.Now
+	// Decisions finds what the gate decided about q, refusals too, as far as a log of it is kept; nil: none is.
+	Decisions func(ctx context.Context, q string) ([]sluice.TimelineEntry, error)
+	Now       func() time.Time // default time.Now
 }
 
 // Lookup answers "why did this person not get one?": everything about one person or thing, in the order of time.
@@ -48,7 +50,7 @@ func NewLookup(cfg LookupConfig) *Lookup {
 
 // Lookup tells everything about q: a claim id, an order id, a coupon code, a block's reference, a user id, a
 // device, an address, the reference of a payment or a request id. An empty list means that nothing is known of
-// it: refusals are not recorded.
+// it: refusals are recorded in the decision log only, where it is on.
 func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, error) {
 	s := &search{ctx: ctx, ledger: d.cfg.Ledger, now: sluice.MillisOf(d.cfg.Now())}
 	id, isClaim := sluice.ParseClaimID(q)
@@ -66,6 +68,11 @@ func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, 
 		s.audit("block/" + q)
 	default:
 		s.anything(q)
+	}
+	if d.cfg.Decisions != nil && s.err == nil {
+		var decided []sluice.TimelineEntry
+		decided, s.err = d.cfg.Decisions(ctx, q)
+		s.found = append(s.found, decided...)
 	}
 	if s.err != nil {
 		return nil, fmt.Errorf("admin: lookup: %w", s.err)
