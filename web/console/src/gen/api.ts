@@ -1734,7 +1734,7 @@ export interface components {
             unread_lines: number;
             /**
              * Format: int64
-             * @description Of one row of seconds: 1,000, or more where the log spans over two hours
+             * @description Of a row of seconds: 1,000, more where the log spans over two hours
              */
             width_ms: number;
         };
