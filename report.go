@@ -127,8 +127,28 @@ type Tallies struct {
 	PaidCount, PaidMinor           int64
 	RefundDueCount, RefundDueMinor int64
 	RefundedCount, RefundedMinor   int64
+	Holding                        Hoarding
 	// Redemptions that stand, and what they took off.
 	RedeemedSpendMinor, DiscountMinor int64
+}
+
+// MaxTopHolders bounds the holders that a report names.
+const MaxTopHolders = 10
+
+// Hoarding is what became of units that were ordered and not paid: where somebody orders everything and pays nothing,
+// it shows here.
+type Hoarding struct {
+	ExpiredUnits int64    // of orders whose unpaid window ran out
+	TopUnits     int64    // unpaid and expired units of the holders in Top
+	Top          []Holder // those with most unpaid and expired units
+}
+
+// Holder is one user with units that were not paid.
+type Holder struct {
+	User    string
+	Orders  int64 // unpaid and expired ones
+	Unpaid  int64 // units that are held now
+	Expired int64 // units that went back since nobody paid
 }
 
 // TimelineEntry is one thing that happened to a person, claim, order, coupon or request: a line of a lookup.

@@ -36,6 +36,17 @@ type report struct {
 		Closes      map[string]int64 `json:"closes"`
 		Coupons     map[string]int64 `json:"coupons"`
 	} `json:"rows"`
+	Holding struct {
+		ExpiredUnits int64   `json:"expired_units"`
+		ExpiredShare float64 `json:"expired_share"`
+		TopUnits     int64   `json:"top_units"`
+		Top          []struct {
+			User    string `json:"user_id"`
+			Orders  int64  `json:"orders"`
+			Unpaid  int64  `json:"unpaid_units"`
+			Expired int64  `json:"expired_units"`
+		} `json:"top"`
+	} `json:"holding"`
 	Money struct {
 		Currency  string `json:"currency"`
 		Paid      int64  `json:"paid"`
@@ -101,8 +112,23 @@ func (a *app) showReport(r report) {
 		a.say("  money      %s paid (%s %s in minor units), %s due back, %s refunded", thousands(r.Money.Paid),
 			thousands(r.Money.PaidMinor), r.Money.Currency, thousands(r.Money.RefundDue), thousands(r.Money.Refunded))
 	}
+	a.showHolding(&r)
 	a.say("")
 	a.showVerification(r.Campaign.ID, r.Verification)
+}
+
+// showHolding names who held most without paying, where units expired or are unpaid.
+func (a *app) showHolding(r *report) {
+	h := &r.Holding
+	if len(h.Top) == 0 {
+		return
+	}
+	a.say("  holding    %s units expired unpaid (%.1f %%); the top %d holders had %s units without paying",
+		thousands(h.ExpiredUnits), 100*h.ExpiredShare, len(h.Top), thousands(h.TopUnits))
+	for _, x := range h.Top {
+		a.say("             %s: %s orders, %s units unpaid, %s expired", x.User, thousands(x.Orders), thousands(x.Unpaid),
+			thousands(x.Expired))
+	}
 }
 
 // byCount orders the names by their counts, the largest first.

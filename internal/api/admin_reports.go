@@ -49,6 +49,18 @@ type (
 		SpendMinor     int64   `json:"spend_minor,omitempty" doc:"Of redeemed coupons"`
 		DiscountMinor  int64   `json:"discount_minor,omitempty"`
 	}
+	holderAnswer struct {
+		User    string `json:"user_id"`
+		Orders  int64  `json:"orders" doc:"Unpaid and expired ones"`
+		Unpaid  int64  `json:"unpaid_units"`
+		Expired int64  `json:"expired_units"`
+	}
+	holdingAnswer struct {
+		ExpiredUnits int64          `json:"expired_units" doc:"Units of orders that nobody paid in time"`
+		ExpiredShare float64        `json:"expired_share" doc:"Of all units of claims"`
+		TopUnits     int64          `json:"top_units" doc:"Unpaid and expired units of the top holders together"`
+		Top          []holderAnswer `json:"top" nullable:"false" doc:"Who held most without paying, up to 10"`
+	}
 	reportAnswer struct {
 		AsOf         time.Time        `json:"as_of"`
 		LoadTest     bool             `json:"load_test" doc:"Marked as a load test"`
@@ -60,6 +72,7 @@ type (
 		SellOutMS    int64            `json:"sell_out_ms,omitempty" doc:"From the start to the last unit, where it sold out"`
 		Rows         rowsAnswer       `json:"rows"`
 		Money        moneyAnswer      `json:"money"`
+		Holding      holdingAnswer    `json:"holding"`
 		Buckets      []bucketAnswer   `json:"buckets" nullable:"false"`
 		Verification verificationBody `json:"verification"`
 	}
@@ -105,6 +118,17 @@ func bucketAnswers(all []sluice.Bucket) []bucketAnswer {
 	return out
 }
 
+func holdingAnswerOf(t *sluice.Tallies) holdingAnswer {
+	a := holdingAnswer{ExpiredUnits: t.Holding.ExpiredUnits, TopUnits: t.Holding.TopUnits, Top: []holderAnswer{}}
+	if t.Units > 0 {
+		a.ExpiredShare = float64(a.ExpiredUnits) / float64(t.Units)
+	}
+	for _, h := range t.Holding.Top {
+		a.Top = append(a.Top, holderAnswer(h))
+	}
+	return a
+}
+
 func reportAnswerOf(r *sluice.CampaignReport) reportAnswer {
 	t := &r.Rows
 	a := reportAnswer{
@@ -121,6 +145,7 @@ func reportAnswerOf(r *sluice.CampaignReport) reportAnswer {
 			RefundDueMinor: t.RefundDueMinor, Refunded: t.RefundedCount, RefundedMinor: t.RefundedMinor,
 			SpendMinor: t.RedeemedSpendMinor, DiscountMinor: t.DiscountMinor,
 		},
+		Holding: holdingAnswerOf(t),
 		Buckets: bucketAnswers(r.Buckets), Verification: verificationOf(&r.Verification),
 	}
 	if r.Campaign.Kind == sluice.KindCoupon {

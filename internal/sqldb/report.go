@@ -22,7 +22,9 @@ func (db *DB) Tallies(ctx context.Context, campaign string) (t sluice.Tallies, e
 	t = sluice.Tallies{Orders: map[sluice.OrderState]int64{}, Closes: map[sluice.CloseReason]int64{},
 		Coupons: map[sluice.CouponState]int64{}}
 	if c.Kind == sluice.KindGoods {
-		err = db.tallyOrders(ctx, c.No, &t)
+		if err = db.tallyOrders(ctx, c.No, &t); err == nil {
+			err = db.tallyHolders(ctx, c.No, &t.Holding)
+		}
 	} else {
 		err = db.tallyCoupons(ctx, c.No, &t)
 	}
@@ -72,6 +74,33 @@ func (db *DB) tallyOrders(ctx context.Context, no int64, t *sluice.Tallies) erro
 		t.PaidCount, t.PaidMinor = t.PaidCount+paid, t.PaidMinor+paidMinor
 		t.RefundDueCount, t.RefundDueMinor = t.RefundDueCount+due, t.RefundDueMinor+dueMinor
 		t.RefundedCount, t.RefundedMinor = t.RefundedCount+refunded, t.RefundedMinor+refundedMinor
+	}
+	return rows.Err()
+}
+
+// tallyHolders finds who held most units without paying.
+func (db *DB) tallyHolders(ctx context.Context, no int64, h *sluice.Hoarding) error {
+	lo, hi := seqRange(no)
+	err := db.rdb.QueryRowContext(ctx, `SELECT COALESCE(SUM(quantity), 0) FROM orders
+		WHERE seq BETWEEN ? AND ? AND close_reason = 'expired'`, lo, hi).Scan(&h.ExpiredUnits)
+	if err != nil {
+		return err
+	}
+	rows, err := db.rdb.QueryContext(ctx, `SELECT user_id, COUNT(*), SUM((state = 'unpaid') * live_units),
+		SUM((state = 'closed') * quantity) FROM orders
+		WHERE seq BETWEEN ? AND ? AND (state = 'unpaid' OR close_reason = 'expired')
+		GROUP BY user_id ORDER BY SUM(quantity) DESC, user_id LIMIT ?`, lo, hi, sluice.MaxTopHolders)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var x sluice.Holder
+		if err := rows.Scan(&x.User, &x.Orders, &x.Unpaid, &x.Expired); err != nil {
+			return err
+		}
+		h.Top = append(h.Top, x)
+		h.TopUnits += x.Unpaid + x.Expired
 	}
 	return rows.Err()
 }

@@ -103,3 +103,41 @@ func firedRecords(t *testing.T, db *sqldb.DB) {
 		t.Fatal(err)
 	}
 }
+
+// TestHoldEverything: somebody orders nearly all and pays nothing. The report names them, and once the window is over
+// every unit is for sale again.
+func TestHoldEverything(t *testing.T) {
+	onEach(t, func(t *testing.T, open opener) {
+		db, ctx := open(t, sqldb.Config{}), t.Context()
+		c := priced("spring")
+		c.PerUserLimit = 9
+		c = create(t, db, c)
+		for n := range 8 {
+			settleAll(t, db, dueClaim("spring", "hoarder", n))
+		}
+		settleAll(t, db, dueClaim("spring", "honest", 1))
+		see := func() sluice.Hoarding {
+			t.Helper()
+			tallies, err := db.Tallies(ctx, "spring")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tallies.Holding
+		}
+		h := see()
+		if len(h.Top) != 2 || h.Top[0] != (sluice.Holder{User: "hoarder", Orders: 8, Unpaid: 8}) || h.TopUnits != 9 {
+			t.Fatalf("while it lasts: %+v", h)
+		}
+		window := sluice.Millis(c.Goods.UnpaidWindowSec*1000) + 1
+		if s, err := db.CloseDue(ctx, dueStart+window, 0); err != nil || s.Done != 9 {
+			t.Fatal(s, err)
+		}
+		h = see()
+		if h.ExpiredUnits != 9 || h.Top[0] != (sluice.Holder{User: "hoarder", Orders: 8, Expired: 8}) {
+			t.Fatalf("after the window: %+v", h)
+		}
+		if got, err := db.Campaign(ctx, "spring"); err != nil || got.Stock.Free() != 10 {
+			t.Fatalf("%d units free, %v", got.Stock.Free(), err)
+		}
+	})
+}
