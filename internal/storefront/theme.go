@@ -66,7 +66,7 @@ func readTheme(dir, name string) ([]byte, error) {
 // checkTexts says what is wrong with a texts.json: for each language, each key has a text or the pair of a button and
 // its line of help.
 func checkTexts(body []byte) error {
-	var langs map[string]map[string]json.RawMessage
+	var langs map[string]map[string]any
 	if err := json.Unmarshal(body, &langs); err != nil {
 		return fmt.Errorf("want {\"zh-CN\": {…}, \"en\": {…}}: %w", err)
 	}
@@ -74,15 +74,24 @@ func checkTexts(body []byte) error {
 		if lang != "zh-CN" && lang != "en" {
 			return fmt.Errorf("%q is no language of the page: zh-CN and en are", lang)
 		}
-		for key, raw := range texts {
-			var one string
-			var two []string
-			if json.Unmarshal(raw, &one) != nil && (json.Unmarshal(raw, &two) != nil || len(two) != 2) {
+		for key, v := range texts {
+			if _, one := v.(string); !one && !isPair(v) {
 				return fmt.Errorf("%s.%s: want a text, or the two of a button and its help", lang, key)
 			}
 		}
 	}
 	return nil
+}
+
+// isPair says whether v is a list of two texts.
+func isPair(v any) bool {
+	list, ok := v.([]any)
+	if !ok || len(list) != 2 {
+		return false
+	}
+	_, first := list[0].(string)
+	_, second := list[1].(string)
+	return first && second
 }
 
 // Export writes the page as plain files for a CDN: the page at /, /orders, /coupons, at /c/ID for each campaign, and as

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { once } from 'node:events';
 import { after } from 'node:test';
 
-const binary = process.env.E2E_BINARY ?? resolve(import.meta.dirname, '../../../bin/sluice');
+export const binary = process.env.E2E_BINARY ?? resolve(import.meta.dirname, '../../../bin/sluice');
 export const adminKey = 'browser-tests-operator-key-0123456789';
 
 async function freePort() {
