@@ -44,7 +44,9 @@ func FuzzPath(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, s := range []string{"/", "/c/x", "/c/../assets", "/assets/../../go.mod", "/c/%2e%2e", "//", "", "/sdk/sluice.js"} {
+	for _, s := range []string{
+		"/", "/c/x", "/c/../assets", "/assets/../../go.mod", "/c/%2e%2e", "//", "", "/sdk/sluice.js",
+	} {
 		f.Add(s, "br, gzip;q=0")
 	}
 	f.Fuzz(func(t *testing.T, path, accept string) {
