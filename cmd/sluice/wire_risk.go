@@ -49,7 +49,7 @@ func (p *parts) openRisk(s *server) error {
 	}
 	cfg := risk.Config{
 		Ledger: p.ledger, Node: p.node.ID, File: rules, AgeClaim: s.cfg.Risk.AccountAgeClaim, Log: s.log,
-		Allowed: func(x *sluice.Subject) bool { return p.gate.Allowed(x.User, "", x.Addr, x.Now) },
+		Allowed: func(x *sluice.Subject) bool { return p.gate.AllowedSubject(x) },
 	}
 	if p.remote != nil {
 		cfg.Exchange = redis.NewExchange(p.remote.client)
@@ -138,7 +138,7 @@ type askingGate struct{ p *parts }
 func (a askingGate) Stand(s *sluice.Subject) (sluice.Standing, bool) {
 	st, ok := a.p.gate.Stand(s)
 	if !ok || st.Blocked || st.Closed || st.WaitMS > 0 || a.p.riskService == nil ||
-		a.p.gate.Allowed(s.User, "", s.Addr, s.Now) {
+		a.p.gate.AllowedSubject(s) {
 		return st, ok
 	}
 	v := a.p.riskService.Ask(context.Background(), s)

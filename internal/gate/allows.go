@@ -30,6 +30,15 @@ func (g *Gate) Allowed(user, device string, addr netip.Addr, now sluice.Millis) 
 	return ok
 }
 
+// AllowedSubject says whether s is on the allowlist; a device only where the token names it. It does not allocate.
+func (g *Gate) AllowedSubject(s *sluice.Subject) bool {
+	device := ""
+	if s.Vouched {
+		device = s.Device
+	}
+	return g.Allowed(s.User, device, s.Addr, s.Now)
+}
+
 // allowed says whether w's buyer is on the allowlist; a device where the token names it, since anybody can say a
 // device's name. Before the identity check it verifies the token by itself, where
 // somebody is allowed by name.

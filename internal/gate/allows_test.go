@@ -64,3 +64,17 @@ func TestAllowlistBeatsBlocklistBeatsRules(t *testing.T) {
 		asked = s.asked
 	}
 }
+
+// TestAllowedDeviceMayAskForAPass: a device that the token names is allowed where passes are given, as it is where
+// claims are made; one that a header names is not.
+func TestAllowedDeviceMayAskForAPass(t *testing.T) {
+	r := newRig(t, nil)
+	r.SetBlocks([]sluice.Block{{ID: "b", Scope: sluice.BlockUser, Value: "u1"}})
+	r.SetAllowed([]sluice.Block{{Scope: sluice.BlockDevice, Value: "d1"}})
+	for _, vouched := range []bool{true, false} {
+		s := sluice.Subject{Campaign: "spring", User: "u1", Device: "d1", Vouched: vouched, Now: r.clock.millis()}
+		if st, ok := r.Stand(&s); !ok || st.Blocked == vouched {
+			t.Errorf("vouched %v: %+v, %v", vouched, st, ok)
+		}
+	}
+}

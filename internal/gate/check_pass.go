@@ -35,7 +35,6 @@ func (g *Gate) checkPass(w *walk) bool {
 	if needs == needNothing && !spread || g.cfg.Passes == nil {
 		return false
 	}
-	draw, known := uint32(0), false
 	if needs != needNothing {
 		if w.req.Pass == "" {
 			return w.refuse(sluice.ReasonPassRequired)
@@ -47,15 +46,14 @@ func (g *Gate) checkPass(w *walk) bool {
 		if needs == needSolved && !p.Solved {
 			return w.refuse(sluice.ReasonPassRequired)
 		}
-		draw, known, w.solved = p.Draw, true, p.Solved
+		w.solved = p.Solved
 		if e.campaign.Protection.Signature && !g.signed(w) {
 			return w.refuse(sluice.ReasonSignatureInvalid)
 		}
 	}
 	if spread {
-		if !known {
-			draw = e.seed.Draw(w.token.identity.User)
-		}
+		// The seed's lot and not the pass's: a pass may be older than the campaign's wish to be spread.
+		draw := e.seed.Draw(w.token.identity.User)
 		slot := e.campaign.StartsAt + sluice.Millis(sluice.SpreadMS(draw, e.campaign.Protection.SpreadSec))
 		if w.now < slot {
 			w.decision.StartsInMS = int64(slot - w.now)

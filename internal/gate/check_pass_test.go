@@ -210,3 +210,19 @@ func TestOwnSlot(t *testing.T) {
 		r.claim(t, req, sluice.ReasonConfirmed)
 	}
 }
+
+// TestSlotIsTheSeeds: a pass that was given before the opening was spread has no lot, and gives no first place.
+func TestSlotIsTheSeeds(t *testing.T) {
+	seed, _ := sluice.ParseSeed(alicesSlotIs50s)
+	r, _ := passRig(t, sluice.Protection{Pass: sluice.PassAlways})
+	r.clock.setWall(opening)
+	req := r.request(t, "alice")
+	req.Pass = r.pass("alice", "", true) // of a campaign that was not spread
+	c := spring()
+	c.Protection = sluice.Protection{Pass: sluice.PassAlways, SpreadSec: 60, SpreadSeed: alicesSlotIs50s}
+	r.PutCampaign(c)
+	d := r.claim(t, req, sluice.ReasonNotStarted)
+	if want := sluice.SpreadMS(seed.Draw("alice"), 60); d.StartsInMS != want {
+		t.Errorf("starts in %d ms, want %d", d.StartsInMS, want)
+	}
+}

@@ -264,7 +264,7 @@ func (g *Gate) Stand(s *sluice.Subject) (st sluice.Standing, ok bool) {
 
 // standBlocked asks the blocklist and the risk rules, unless the allowlist has the buyer.
 func (g *Gate) standBlocked(s *sluice.Subject, st *sluice.Standing) bool {
-	if g.Allowed(s.User, "", s.Addr, s.Now) {
+	if g.AllowedSubject(s) {
 		return false
 	}
 	b := g.blocks.Load()
