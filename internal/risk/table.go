@@ -146,7 +146,6 @@ type sketch [sketchWords]uint64
 // size estimates how many members were added, by linear counting. It is exact but for members that share a bit: of n
 // members about n²/512 do, and the estimate makes up for them on average.
 func (s *sketch) size() float64 {
-	const m = sketchWords * 64
 	ones := 0
 	for _, w := range s {
 		ones += bits.OnesCount64(w)

@@ -2,6 +2,8 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"github.com/sluice-sale/sluice"
@@ -83,23 +85,13 @@ func (db *DB) OrderStates(
 ) (map[sluice.ClaimID]sluice.OrderState, error) {
 	out := make(map[sluice.ClaimID]sluice.OrderState, len(ids))
 	for _, id := range ids {
-		rows, err := db.rdb.QueryContext(ctx, `SELECT state FROM orders WHERE claim_id = ?`, id[:])
-		if err != nil {
+		var state sluice.OrderState
+		err := db.rdb.QueryRowContext(ctx, `SELECT state FROM orders WHERE claim_id = ?`, id[:]).Scan(&state)
+		switch {
+		case err == nil:
+			out[id] = state
+		case !errors.Is(err, sql.ErrNoRows):
 			return nil, translate(err, "the states of orders")
-		}
-		var state string
-		found := rows.Next()
-		if found {
-			err = rows.Scan(&state)
-		}
-		if e := rows.Close(); err == nil {
-			err = e
-		}
-		if err != nil {
-			return nil, translate(err, "the states of orders")
-		}
-		if found {
-			out[id] = sluice.OrderState(state)
 		}
 	}
 	return out, nil
