@@ -85,7 +85,7 @@ func (x *Exchange) Hear(
 	}
 }
 
-//go:embed lua/holders.lua
+//go:embed lua/holding_places.lua
 var holdersSource string
 
 // HeldPlaces remembers who holds unpaid orders, for all nodes.

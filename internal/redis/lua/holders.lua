@@ -1,17 +1,11 @@
--- KEYS: the places of one holder (sorted set: claim id, when its unpaid window ends)
--- ARGV: claim id, when its window ends, how many others the holder may have, time to live of all places in ms
--- Returns: {1}, or {0, id, end, id, end …} of the others where the holder has so many.
--- Atomic, since of claims that come at once at different nodes only so many may find a place.
-if redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-  return {'1'}
+-- Reads a piece of the list of holders.
+-- KEYS: 1 gate, 2 holders
+-- ARGV: 1 first byte, 2 how many bytes at most
+-- Returns: {epoch, bytes of the whole list, piece}. epoch 0: no gate.
+-- Atomic, and writes nothing: epoch and piece belong together.
+if #KEYS ~= 2 or #ARGV ~= 2 or not (whole(ARGV[1], 0, MAX) and whole(ARGV[2], 1, MAX)) then
+  return redis.error_reply('ARGS holders')
 end
-if redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[3]) then
-  local others = redis.call('ZRANGE', KEYS[1], 0, -1, 'WITHSCORES')
-  table.insert(others, 1, '0')
-  return others
-end
-redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-end
-return {'1'}
+local from = tonumber(ARGV[1])
+return {tonumber(redis.call('HGET', KEYS[1], 'epoch') or 0), redis.call('STRLEN', KEYS[2]),
+  redis.call('GETRANGE', KEYS[2], from, from + ARGV[2] - 1)}
