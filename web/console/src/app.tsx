@@ -6,7 +6,7 @@ import { Component, type ReactNode, Suspense, useCallback, useEffect, useMemo, u
 import { useTranslation } from 'react-i18next';
 import { loadLanguage } from './i18n/index.ts';
 import { api, client, Problem } from './lib/api.ts';
-import { match, Link, useParam, usePath } from './lib/router.tsx';
+import { Link, match, useParam, usePath } from './lib/router.tsx';
 import { usePrefs } from './lib/store.ts';
 import SignIn, { SignInForm } from './pages/signin.tsx';
 import { routes } from './routes.tsx';
@@ -18,7 +18,16 @@ import { useDark } from './ui/dark.ts';
 import { Frame } from './ui/frame.tsx';
 
 const queries = new QueryClient({
-  defaultOptions: { queries: { retry: false, staleTime: 500, refetchIntervalInBackground: false, refetchOnReconnect: true, networkMode: 'always' }, mutations: { retry: false, networkMode: 'always' } },
+  defaultOptions: {
+    queries: {
+      retry: false,
+      staleTime: 500,
+      refetchIntervalInBackground: false,
+      refetchOnReconnect: true,
+      networkMode: 'always',
+    },
+    mutations: { retry: false, networkMode: 'always' },
+  },
 });
 
 type AntLocale = Parameters<typeof ConfigProvider>[0]['locale'];
@@ -106,13 +115,26 @@ function Gate() {
   };
   if (!asked) return null;
   if (!session) {
-    return problem ? <main className="signin"><Fault problem={problem} again={() => void ask()} /></main> : <SignIn done={signedIn} />;
+    return problem ? (
+      <main className="signin">
+        <Fault problem={problem} again={() => void ask()} />
+      </main>
+    ) : (
+      <SignIn done={signedIn} />
+    );
   }
   return (
     <SessionContext.Provider value={{ session, signOut: () => void signOut() }}>
       <DangerProvider>
         <Pages />
-        <Modal open={expired} title={t('signin.again')} footer={null} closable={false} mask={{ closable: false }} keyboard={false}>
+        <Modal
+          open={expired}
+          title={t('signin.again')}
+          footer={null}
+          closable={false}
+          mask={{ closable: false }}
+          keyboard={false}
+        >
           <p>{t('signin.kept')}</p>
           {expired && <SignInForm done={signedIn} />}
         </Modal>
@@ -133,7 +155,13 @@ function Pages() {
   }, [path]);
   const page = found ? (
     <Guard key={path}>
-      <Suspense fallback={<div className="panel empty" aria-busy="true">…</div>}>
+      <Suspense
+        fallback={
+          <div className="panel empty" aria-busy="true">
+            …
+          </div>
+        }
+      >
         <found.r.page params={found.params} />
       </Suspense>
     </Guard>
@@ -170,7 +198,9 @@ function Broken({ error }: { error: Error }) {
   return (
     <div className="note bad" role="alert">
       <b>{t('fault.page')}</b> <span data-data>{error.message}</span>{' '}
-      <button type="button" className="plainbutton" onClick={() => location.reload()}>{t('act.reload')}</button>
+      <button type="button" className="plainbutton" onClick={() => location.reload()}>
+        {t('act.reload')}
+      </button>
     </div>
   );
 }

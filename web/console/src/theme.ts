@@ -50,6 +50,16 @@ export function themeOf(isDark: boolean): ThemeConfig {
         'system-ui, -apple-system, "Segoe UI", "PingFang SC", "Hiragino Sans GB", "Microsoft YaHei", "Noto Sans CJK SC", sans-serif',
       motion: !window.matchMedia('(prefers-reduced-motion: reduce)').matches,
     },
-    components: { Button: { primaryShadow: 'none', dangerShadow: 'none', defaultShadow: 'none' } },
+    components: {
+      Button: { primaryShadow: 'none', dangerShadow: 'none', defaultShadow: 'none' },
+      Tabs: isDark
+        ? {
+            itemSelectedColor: '#69b1ff',
+            itemHoverColor: '#91caff',
+            itemActiveColor: '#91caff',
+            inkBarColor: '#69b1ff',
+          }
+        : {},
+    },
   };
 }

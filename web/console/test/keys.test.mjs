@@ -34,7 +34,10 @@ test('every key that a source names is there', () => {
       assert.ok(a in en && b in en, `${a} or ${b}, ${file}`);
     }
     for (const [, stem] of text.matchAll(/\bt\(`([\w.]+)\$\{/g)) {
-      assert.ok(Object.keys(en).some((k) => k.startsWith(stem)), `${stem}…, ${file}`);
+      assert.ok(
+        Object.keys(en).some((k) => k.startsWith(stem)),
+        `${stem}…, ${file}`,
+      );
     }
   }
 });

@@ -63,7 +63,10 @@ test('a bucket that comes again replaces itself; old ones go', () => {
   const s = new Series();
   s.add([bucket(1000, { CONFIRMED: 1 }), bucket(2000, { CONFIRMED: 2 })]);
   s.add([bucket(2000, { CONFIRMED: 5 }), bucket(1500, { BUSY: 1 }, 100)]);
-  assert.deepEqual(s.buckets.map((b) => b.start_ms), [1000, 1500, 2000]);
+  assert.deepEqual(
+    s.buckets.map((b) => b.start_ms),
+    [1000, 1500, 2000],
+  );
   assert.deepEqual(s.recent(3000, 2), { CONFIRMED: 6, BUSY: 1 });
   s.add([bucket(3000 + keepMs, {})]);
   assert.equal(s.buckets.length, 1);
@@ -75,21 +78,42 @@ test('charts show a gap where there was no data, never a 0', () => {
   assert.deepEqual(p[1], [4, null, null]);
   assert.deepEqual(p[2], [null, null, 9]);
   const sample = (at) => ({ at, available: 5, held: 0, sold: 0, queued: 0, oldest: 0 });
-  assert.deepEqual(columns([sample(1000), sample(8000)], [(s) => s.available]), [[1, 1.001, 8], [5, null, 5]]);
+  assert.deepEqual(columns([sample(1000), sample(8000)], [(s) => s.available]), [
+    [1, 1.001, 8],
+    [5, null, 5],
+  ]);
 });
 
 const live = (more = {}) => ({
-  total: 10, available: 4, queued: 1, held: 2, sold: 3, as_of_ms: 100_000,
-  checks: { exact: true, exact_at_ms: 100_000, ok: true, oversold: 0, over_limit: 0, drift: 0, verified_at_ms: 99_000 }, ...more,
+  total: 10,
+  available: 4,
+  queued: 1,
+  held: 2,
+  sold: 3,
+  as_of_ms: 100_000,
+  checks: { exact: true, exact_at_ms: 100_000, ok: true, oversold: 0, over_limit: 0, drift: 0, verified_at_ms: 99_000 },
+  ...more,
 });
 
 test('the verdict is exact to the unit, and what nobody counted is not 0', () => {
   assert.equal(sums(live()), true);
   assert.equal(sums(live({ sold: 4 })), false);
-  assert.deepEqual(checks(live()).map((c) => c.ok), [true, true, true, true]);
+  assert.deepEqual(
+    checks(live()).map((c) => c.ok),
+    [true, true, true, true],
+  );
   assert.equal(checks(live({ sold: 4 }))[0].ok, false);
   const uncounted = live({ checks: { exact: true, ok: false, oversold: 0, over_limit: 0, drift: 0 } });
-  assert.deepEqual(checks(uncounted).slice(1).map((c) => [c.ok, c.value]), [[undefined, undefined], [undefined, undefined], [undefined, undefined]]);
+  assert.deepEqual(
+    checks(uncounted)
+      .slice(1)
+      .map((c) => [c.ok, c.value]),
+    [
+      [undefined, undefined],
+      [undefined, undefined],
+      [undefined, undefined],
+    ],
+  );
   const c = live().checks;
   assert.equal(checks(live({ checks: { ...c, oversold: 1 } }))[1].ok, false);
   assert.equal(checks(live({ checks: { ...c, exact: false, off: 3, exact_at_ms: 95_000 } }))[0].ok, true);
@@ -97,8 +121,20 @@ test('the verdict is exact to the unit, and what nobody counted is not 0', () =>
 });
 
 test('when it sells out is told from the last ten seconds', () => {
-  assert.equal(sellsOutIn([{ at: 0, available: 100 }, { at: 2000, available: 50 }]), 2000);
-  assert.equal(sellsOutIn([{ at: 0, available: 50 }, { at: 2000, available: 50 }]), undefined);
+  assert.equal(
+    sellsOutIn([
+      { at: 0, available: 100 },
+      { at: 2000, available: 50 },
+    ]),
+    2000,
+  );
+  assert.equal(
+    sellsOutIn([
+      { at: 0, available: 50 },
+      { at: 2000, available: 50 },
+    ]),
+    undefined,
+  );
   assert.equal(sellsOutIn([]), undefined);
 });
 

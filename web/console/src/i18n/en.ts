@@ -171,7 +171,8 @@ const texts: Record<string, string> = {
   'empty.orders': 'There is no order yet',
   'empty.rules': 'There is no rule',
   'empty.runs': 'Nothing was compared yet',
-  'end.body': 'Claims are refused for good with ENDED. {{available}} units stay unsold; {{held}} held ones may still be paid; {{sold}} sold ones stay sold.',
+  'end.body':
+    'Claims are refused for good with ENDED. {{available}} units stay unsold; {{held}} held ones may still be paid; {{sold}} sold ones stay sold.',
   'end.done': 'Ended',
   'end.title': 'End “{{title}}” for good?',
   'end.verb': 'End the sale',
@@ -321,7 +322,8 @@ const texts: Record<string, string> = {
   'look.troubleUnknown': 'the count of rows does not agree',
   'lookup.answer': 'What happened to {{q}}:',
   'lookup.copy': 'Copy an answer for the buyer',
-  'lookup.help': "One box for everything: the history of a buyer or a thing in the order of time, with the reason and the server's clock.",
+  'lookup.help':
+    "One box for everything: the history of a buyer or a thing in the order of time, with the reason and the server's clock.",
   'lookup.hint': 'User, claim, request, order, code, payment reference, block',
   'lookup.nothing': 'Nothing is recorded of {{q}}.',
   'lookup.refused': 'Refused claims are counted, and recorded one by one only where the decision log is on.',
@@ -346,7 +348,7 @@ const texts: Record<string, string> = {
   'nav.run': 'Run',
   'nav.switches': 'Switches',
   'nav.system': 'System',
-  'no': 'No',
+  no: 'No',
   'open.body': '{{available}} units are available and can be claimed at once.',
   'open.title': 'Open “{{title}}” again?',
   'open.verb': 'Open again',
@@ -446,7 +448,8 @@ const texts: Record<string, string> = {
   'reason.UNAUTHENTICATED': 'No token, or a wrong one',
   'reason.UNAVAILABLE': 'Trouble: the outcome is not known',
   'reason.UNKNOWN_CAMPAIGN': 'There is no such sale',
-  'reconcile.body': 'Gate and ledger are compared row by row now, and what differs is repaired. Every repair is recorded.',
+  'reconcile.body':
+    'Gate and ledger are compared row by row now, and what differs is repaired. Every repair is recorded.',
   'reconcile.checked': 'Claims checked',
   'reconcile.choose': 'Choose a campaign first',
   'reconcile.differences': 'Differences',
@@ -471,7 +474,8 @@ const texts: Record<string, string> = {
   'refund.final': 'A refund cannot be taken back.',
   'refund.title': 'Refund {{amount}} of order {{id}}?',
   'refund.verb': 'Refund',
-  'rehearse.body': "The lab's crowd rushes for a copy of this campaign on this server. The copy is marked as a load test; nobody's stock is touched.",
+  'rehearse.body':
+    "The lab's crowd rushes for a copy of this campaign on this server. The copy is marked as a load test; nobody's stock is touched.",
   'rehearse.buyers': 'Buyers',
   'rehearse.figures': '{{rate}} claims/s, p99 {{p99}} ms',
   'rehearse.list': 'Rehearsals',
@@ -493,7 +497,8 @@ const texts: Record<string, string> = {
   'report.verdict': '{{available}} available + {{queued}} queued + {{held}} held + {{sold}} sold = {{total}}',
   'resume.body': 'Claims are taken again at once; {{available}} units are available.',
   'resume.done': 'Claims are taken again',
-  'resume.frozen': 'The server froze this sale because its count did not agree. Look at the comparison first; {{available}} units would be offered again.',
+  'resume.frozen':
+    'The server froze this sale because its count did not agree. Look at the comparison first; {{available}} units would be offered again.',
   'resume.title': 'Resume “{{title}}”?',
   'resume.verb': 'Resume',
   'revoke.body': '{{user}} can no longer use the coupon.',
@@ -621,7 +626,8 @@ const texts: Record<string, string> = {
   'switch.paused': 'Claims are refused with PAUSED; who holds a claim gets its answer',
   'switch.payments_down': 'The clock of unpaid windows stands still: no order expires',
   'switch.per_user_rate': "Claims a second of one user or device; 0 means the campaign's own rate",
-  'switch.read_only': 'Claims, payments by buyers, cancels and redemptions are refused; signed payment notifications are still taken',
+  'switch.read_only':
+    'Claims, payments by buyers, cancels and redemptions are refused; signed payment notifications are still taken',
   'switch.settlers': 'Settling transactions that each server has under way at once; 0 means its own setting',
   'switches.backToDefault': 'The server goes back to its own setting.',
   'switches.clear': 'Clear',
@@ -720,7 +726,7 @@ const texts: Record<string, string> = {
   'why.notLocked': 'It is not locked',
   'why.notUnpaid': 'Only an unpaid order can be closed',
   'why.over': "The campaign's state does not allow this",
-  'yes': 'Yes',
+  yes: 'Yes',
 };
 
 export default texts;

@@ -4,10 +4,10 @@ const texts: Record<string, string> = {
   'act.cancel': '取消',
   'act.close': '关闭',
   'act.copyOf': '复制 {{what}}',
-  'act.csv': 'CSV',
+  'act.csv': '导出 CSV',
   'act.details': '详情',
   'act.edit': '编辑',
-  'act.json': 'JSON',
+  'act.json': '导出 JSON',
   'act.more': '操作',
   'act.next': '下一步',
   'act.reload': '重新加载',
@@ -346,7 +346,7 @@ const texts: Record<string, string> = {
   'nav.run': '运行',
   'nav.switches': '开关',
   'nav.system': '系统',
-  'no': '否',
+  no: '否',
   'open.body': '{{available}} 件可售，重新开放后立即可抢。',
   'open.title': '重新开放「{{title}}」？',
   'open.verb': '重新开放',
@@ -720,7 +720,7 @@ const texts: Record<string, string> = {
   'why.notLocked': '未被锁定',
   'why.notUnpaid': '仅待付款订单可关闭',
   'why.over': '活动当前状态不允许',
-  'yes': '是',
+  yes: '是',
 };
 
 export default texts;

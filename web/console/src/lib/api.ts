@@ -86,7 +86,9 @@ const timeoutMs = 15_000;
 
 /** Gives the address of a call. */
 export function address(name: string, path: Record<string, string | number> = {}, query: object = {}): string {
-  const at = name.slice(name.indexOf(' ') + 1).replace(/\{(\w+)\}/g, (_, k: string) => encodeURIComponent(path[k] ?? ''));
+  const at = name
+    .slice(name.indexOf(' ') + 1)
+    .replace(/\{(\w+)\}/g, (_, k: string) => encodeURIComponent(path[k] ?? ''));
   const q = new URLSearchParams();
   for (const [k, v] of Object.entries(query)) if (v !== undefined && v !== '' && v !== null) q.set(k, String(v));
   const text = q.toString();
@@ -101,7 +103,13 @@ export async function api<N extends Call>(name: N, args: Args<N> = {}): Promise<
 /** Makes a call that the types do not know, of a part that this version may lack. */
 export async function raw(
   name: string,
-  args: { path?: Record<string, string | number>; query?: object; body?: unknown; csv?: string; signal?: AbortSignal } = {},
+  args: {
+    path?: Record<string, string | number>;
+    query?: object;
+    body?: unknown;
+    csv?: string;
+    signal?: AbortSignal;
+  } = {},
 ): Promise<unknown> {
   const method = name.slice(0, name.indexOf(' '));
   const headers: Record<string, string> = { Accept: 'application/json', 'Accept-Language': language };

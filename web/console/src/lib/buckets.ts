@@ -89,7 +89,8 @@ export function rates(buckets: Bucket[]): Points {
     const all = Object.values(b.counts).reduce((n, x) => n + x, 0) * scale;
     const shown = [part(groups.admitted as string[]), part(groups.soldOut as string[]), part(groups.busy as string[])];
     out[0]?.push(b.start_ms / 1000);
-    for (const [i, v] of [...shown, all - shown.reduce((n, x) => n + x, 0)].entries()) out[i + 1]?.push(v > 0.0001 ? v : null);
+    for (const [i, v] of [...shown, all - shown.reduce((n, x) => n + x, 0)].entries())
+      out[i + 1]?.push(v > 0.0001 ? v : null);
   }
   return out;
 }

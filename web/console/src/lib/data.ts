@@ -54,7 +54,12 @@ export function useData<N extends Call>(
 }
 
 /** As useData, for a call that this version's types may lack. */
-export function useRaw<T>(name: string, args: { path?: Record<string, string>; query?: object }, pace: Pace, enabled = true) {
+export function useRaw<T>(
+  name: string,
+  args: { path?: Record<string, string>; query?: object },
+  pace: Pace,
+  enabled = true,
+) {
   const every = useEvery(pace);
   const q = useQuery({
     queryKey: [name, args.path, args.query],

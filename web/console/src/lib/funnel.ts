@@ -1,8 +1,26 @@
 /** The reasons in the order of the gate's checks; the last are recorded later for a claim that was promised before. */
 export const reasons = [
-  'CLOSED', 'UNKNOWN_CAMPAIGN', 'BLOCKED', 'UNAUTHENTICATED', 'NOT_STARTED', 'ENDED', 'PAUSED', 'NOT_ELIGIBLE', 'SOLD_OUT',
-  'TOO_FREQUENT', 'PASS_REQUIRED', 'PASS_INVALID', 'SIGNATURE_INVALID', 'BUSY', 'LIMIT_REACHED', 'QUEUED', 'CONFIRMED',
-  'REQUEST_ID_REUSED', 'UNAVAILABLE', 'DISCARDED', 'LOST',
+  'CLOSED',
+  'UNKNOWN_CAMPAIGN',
+  'BLOCKED',
+  'UNAUTHENTICATED',
+  'NOT_STARTED',
+  'ENDED',
+  'PAUSED',
+  'NOT_ELIGIBLE',
+  'SOLD_OUT',
+  'TOO_FREQUENT',
+  'PASS_REQUIRED',
+  'PASS_INVALID',
+  'SIGNATURE_INVALID',
+  'BUSY',
+  'LIMIT_REACHED',
+  'QUEUED',
+  'CONFIRMED',
+  'REQUEST_ID_REUSED',
+  'UNAVAILABLE',
+  'DISCARDED',
+  'LOST',
 ] as const;
 
 const admittedReasons = new Set(['QUEUED', 'CONFIRMED']);
@@ -59,7 +77,9 @@ export function funnel(decisions: Counts, recent: Counts, seconds: number): Funn
     if (admittedReasons.has(reason) || (n === 0 && !always.has(reason))) continue;
     const now = recent[reason] ?? 0;
     const alarm =
-      (reason === 'UNAVAILABLE' && n > 0) || (reason === 'BUSY' && recentAll > 0 && now / recentAll > 0.2) || (afterwards.has(reason) && n > 0);
+      (reason === 'UNAVAILABLE' && n > 0) ||
+      (reason === 'BUSY' && recentAll > 0 && now / recentAll > 0.2) ||
+      (afterwards.has(reason) && n > 0);
     rows.push({ reason, count: n, perSecond: seconds > 0 ? now / seconds : 0, width: logWidth(n, entered), alarm });
   }
   return { entered, admitted, refused: entered - admitted, rows };

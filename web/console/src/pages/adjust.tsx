@@ -1,7 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { Button, Input, InputNumber, Modal, Segmented } from 'antd';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useQueryClient } from '@tanstack/react-query';
 import { api, Problem, type Schemas } from '../lib/api.ts';
 import { refreshAll } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
@@ -37,7 +37,12 @@ function Dialog({ campaign: c, open, close }: Props) {
     setBusy(true);
     setProblem(undefined);
     try {
-      setAnswer(await api('POST /v1/admin/campaigns/{id}/adjustments', { path: { id: c.id }, body: { change_id: changeId.current, delta, reason: reason.trim() } }));
+      setAnswer(
+        await api('POST /v1/admin/campaigns/{id}/adjustments', {
+          path: { id: c.id },
+          body: { change_id: changeId.current, delta, reason: reason.trim() },
+        }),
+      );
     } catch (e) {
       setProblem(e instanceof Problem ? e : new Problem(0, {}, ''));
     } finally {
@@ -46,25 +51,79 @@ function Dialog({ campaign: c, open, close }: Props) {
     }
   };
   return (
-    <Modal open={open} title={<>{t('adjust.title')} <span data-data>{c.title}</span></>} closable={false} onCancel={busy ? undefined : close} mask={{ closable: false }}
+    <Modal
+      open={open}
+      title={
+        <>
+          {t('adjust.title')} <span data-data>{c.title}</span>
+        </>
+      }
+      closable={false}
+      onCancel={busy ? undefined : close}
+      mask={{ closable: false }}
       afterOpenChange={(shown) => shown && cancel.current?.focus()}
       footer={[
-        <Button key="no" ref={cancel} onClick={close} disabled={busy}>{answer ? t('act.close') : t('act.cancel')}</Button>,
-        !answer && <Button key="yes" type="primary" danger={delta < 0} loading={busy} onClick={run} aria-disabled={missing !== ''} className={missing ? 'off' : undefined} title={missing || undefined}>
-          {problem ? t('danger.again', { verb: t('adjust.verb') }) : delta < 0 ? t('adjust.lower', { n: n(-delta) }) : t('adjust.raise', { n: n(delta) })}
+        <Button key="no" ref={cancel} onClick={close} disabled={busy}>
+          {answer ? t('act.close') : t('act.cancel')}
         </Button>,
-      ]}>
+        !answer && (
+          <Button
+            key="yes"
+            type="primary"
+            danger={delta < 0}
+            loading={busy}
+            onClick={run}
+            aria-disabled={missing !== ''}
+            className={missing ? 'off' : undefined}
+            title={missing || undefined}
+          >
+            {problem
+              ? t('danger.again', { verb: t('adjust.verb') })
+              : delta < 0
+                ? t('adjust.lower', { n: n(-delta) })
+                : t('adjust.raise', { n: n(delta) })}
+          </Button>
+        ),
+      ]}
+    >
       {answer ? (
-        <div className="note ok" role="status">{t('adjust.done', { asked: n(answer.asked), applied: n(answer.applied), total: n(answer.total), revision: answer.revision })}</div>
+        <div className="note ok" role="status">
+          {t('adjust.done', {
+            asked: n(answer.asked),
+            applied: n(answer.applied),
+            total: n(answer.total),
+            revision: answer.revision,
+          })}
+        </div>
       ) : (
         <div className="stack">
-          <Segmented value={mode} onChange={(v) => { setMode(v as 'delta' | 'total'); setValue(null); }} options={[{ value: 'delta', label: t('adjust.byDelta') }, { value: 'total', label: t('adjust.byTotal') }]} />
+          <Segmented
+            value={mode}
+            onChange={(v) => {
+              setMode(v as 'delta' | 'total');
+              setValue(null);
+            }}
+            options={[
+              { value: 'delta', label: t('adjust.byDelta') },
+              { value: 'total', label: t('adjust.byTotal') },
+            ]}
+          />
           <label>
             <div>{mode === 'delta' ? t('adjust.delta') : t('adjust.total')}</div>
-            <InputNumber value={value} onChange={setValue} precision={0} min={mode === 'total' ? 0 : undefined} style={{ width: '100%' }} />
+            <InputNumber
+              value={value}
+              onChange={setValue}
+              precision={0}
+              min={mode === 'total' ? 0 : undefined}
+              style={{ width: '100%' }}
+            />
           </label>
-          <div className="note num" data-preview>{t('adjust.preview', { before: n(c.total), after: n(c.total + delta), available: n(c.available + delta) })}</div>
-          {delta < 0 && c.available + delta < 0 && <div className="note warn">{t('adjust.less', { n: n(c.available) })}</div>}
+          <div className="note num" data-preview>
+            {t('adjust.preview', { before: n(c.total), after: n(c.total + delta), available: n(c.available + delta) })}
+          </div>
+          {delta < 0 && c.available + delta < 0 && (
+            <div className="note warn">{t('adjust.less', { n: n(c.available) })}</div>
+          )}
           <label>
             <div>{t('danger.reason')}</div>
             <Input value={reason} maxLength={500} onChange={(e) => setReason(e.target.value)} />

@@ -21,38 +21,141 @@ export default function Audit() {
     <>
       <Head title={t('nav.audit')} />
       <div className="filters">
-        <Input.Search allowClear defaultValue={actor} placeholder={t('field.actor')} aria-label={t('field.actor')} onSearch={(v) => setActor(v.trim(), 'cursor')} style={{ width: 180 }} />
-        <Input.Search allowClear defaultValue={action} placeholder={t('field.action')} aria-label={t('field.action')} onSearch={(v) => setAction(v.trim(), 'cursor')} style={{ width: 180 }} />
-        <Input.Search allowClear defaultValue={object} placeholder={t('field.object')} aria-label={t('field.object')} onSearch={(v) => setObject(v.trim(), 'cursor')} style={{ width: 220 }} />
-        <DatePicker showTime placeholder={t('field.from')} aria-label={t('field.from')} value={from ? dayjs(from) : null} onChange={(v) => setFrom(v ? v.toISOString() : '', 'cursor')} />
-        <DatePicker showTime placeholder={t('field.until')} aria-label={t('field.until')} value={until ? dayjs(until) : null} onChange={(v) => setUntil(v ? v.toISOString() : '', 'cursor')} />
+        <Input.Search
+          allowClear
+          defaultValue={actor}
+          placeholder={t('field.actor')}
+          aria-label={t('field.actor')}
+          onSearch={(v) => setActor(v.trim(), 'cursor')}
+          style={{ width: 180 }}
+        />
+        <Input.Search
+          allowClear
+          defaultValue={action}
+          placeholder={t('field.action')}
+          aria-label={t('field.action')}
+          onSearch={(v) => setAction(v.trim(), 'cursor')}
+          style={{ width: 180 }}
+        />
+        <Input.Search
+          allowClear
+          defaultValue={object}
+          placeholder={t('field.object')}
+          aria-label={t('field.object')}
+          onSearch={(v) => setObject(v.trim(), 'cursor')}
+          style={{ width: 220 }}
+        />
+        <DatePicker
+          showTime
+          placeholder={t('field.from')}
+          aria-label={t('field.from')}
+          value={from ? dayjs(from) : null}
+          onChange={(v) => setFrom(v ? v.toISOString() : '', 'cursor')}
+        />
+        <DatePicker
+          showTime
+          placeholder={t('field.until')}
+          aria-label={t('field.until')}
+          value={until ? dayjs(until) : null}
+          onChange={(v) => setUntil(v ? v.toISOString() : '', 'cursor')}
+        />
       </div>
-      <AuditTable actor={actor} action={action} object={object} from={from} until={until} name="audit-log" clear={() => go('/audit', true)} />
+      <AuditTable
+        actor={actor}
+        action={action}
+        object={object}
+        from={from}
+        until={until}
+        name="audit-log"
+        clear={() => go('/audit', true)}
+      />
     </>
   );
 }
 
 /** The rows of the audit log that fit. */
-export function AuditTable(p: { actor?: string; action?: string; object?: string; from?: string; until?: string; name: string; clear?: () => void }) {
+export function AuditTable(p: {
+  actor?: string;
+  action?: string;
+  object?: string;
+  from?: string;
+  until?: string;
+  name: string;
+  clear?: () => void;
+}) {
   const { t } = useTranslation();
   const [cursor] = useParam('cursor');
   const list = useData('GET /v1/admin/audit-log', {
-    query: { actor: p.actor || undefined, action: p.action || undefined, object: p.object || undefined, from: p.from || undefined, until: p.until || undefined, cursor: cursor || undefined, limit: 50 },
+    query: {
+      actor: p.actor || undefined,
+      action: p.action || undefined,
+      object: p.object || undefined,
+      from: p.from || undefined,
+      until: p.until || undefined,
+      cursor: cursor || undefined,
+      limit: 50,
+    },
   });
   return (
     <>
       <Fault problem={list.error} again={list.again} />
-      <List<Entry> name={p.name} data={list} rowKey={(r) => String(r.seq)} filtered={Boolean(p.clear && (p.actor || p.action || p.object || p.from || p.until))} clear={p.clear} nothing={t('empty.audit')}
-        expand={(r) => <div className="cols"><div><h3>{t('field.before')}</h3><Code value={r.before ?? '—'} /></div><div><h3>{t('field.after')}</h3><Code value={r.after ?? '—'} /></div></div>}
+      <List<Entry>
+        name={p.name}
+        data={list}
+        rowKey={(r) => String(r.seq)}
+        filtered={Boolean(p.clear && (p.actor || p.action || p.object || p.from || p.until))}
+        clear={p.clear}
+        nothing={t('empty.audit')}
+        expand={(r) => (
+          <div className="cols">
+            <div>
+              <h3>{t('field.before')}</h3>
+              <Code value={r.before ?? '—'} />
+            </div>
+            <div>
+              <h3>{t('field.after')}</h3>
+              <Code value={r.after ?? '—'} />
+            </div>
+          </div>
+        )}
         columns={[
           { title: t('field.time'), render: (_, r) => <Time at={r.at} /> },
-          { title: t('field.actor'), render: (_, r) => <span data-data>{r.actor.name} <span className="muted">({r.actor.role})</span></span> },
-          { title: t('field.action'), render: (_, r) => <b className="mono" data-data>{r.action}</b> },
-          { title: t('field.object'), render: (_, r) => <span className="mono" data-data>{r.object}</span> },
+          {
+            title: t('field.actor'),
+            render: (_, r) => (
+              <span data-data>
+                {r.actor.name} <span className="muted">({r.actor.role})</span>
+              </span>
+            ),
+          },
+          {
+            title: t('field.action'),
+            render: (_, r) => (
+              <b className="mono" data-data>
+                {r.action}
+              </b>
+            ),
+          },
+          {
+            title: t('field.object'),
+            render: (_, r) => (
+              <span className="mono" data-data>
+                {r.object}
+              </span>
+            ),
+          },
           { title: t('field.reason'), render: (_, r) => <span data-data>{r.reason || '—'}</span> },
           { title: t('field.request'), render: (_, r) => <Id id={r.request_id} /> },
-          { title: t('field.addr'), render: (_, r) => <span className="mono" data-data>{r.actor.addr ?? '—'}</span> },
-        ]} />
+          {
+            title: t('field.addr'),
+            render: (_, r) => (
+              <span className="mono" data-data>
+                {r.actor.addr ?? '—'}
+              </span>
+            ),
+          },
+        ]}
+      />
     </>
   );
 }

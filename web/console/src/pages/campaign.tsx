@@ -1,7 +1,7 @@
 import { Alert, Button, Form, Input, InputNumber, Tabs } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api, type Schemas } from '../lib/api.ts';
+import { api, need, type Schemas } from '../lib/api.ts';
 import { useChange, useData } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
 import { money } from '../lib/money.ts';
@@ -11,11 +11,10 @@ import { Act, Facts, Fault, Head, Id, State, StockBar, Tag, Time, useCount } fro
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
 import { AdjustDialog } from './adjust.tsx';
-import { CloneDialog } from './clone.tsx';
 import { AuditTable } from './audit.tsx';
+import { CloneDialog } from './clone.tsx';
 import { Preflight, preflightCall } from './preflight.tsx';
 import { Sentence } from './sentence.tsx';
-import { need } from '../lib/api.ts';
 
 type Campaign = Schemas['AdminCampaign'];
 
@@ -29,10 +28,16 @@ export default function CampaignPage({ params }: { params: Record<string, string
   const tabs = [
     { key: 'summary', label: t('tab.summary'), children: c && <Summary c={c} /> },
     { key: 'stock', label: t('tab.stock'), children: c && <Stock c={c} /> },
-    ...(need(preflightCall) ? [{ key: 'preflight', label: t('tab.preflight'), children: c && <Preflight campaign={c} /> }] : []),
+    ...(need(preflightCall)
+      ? [{ key: 'preflight', label: t('tab.preflight'), children: c && <Preflight campaign={c} /> }]
+      : []),
     { key: 'grants', label: t('tab.grants'), children: c && <Grants c={c} /> },
     { key: 'claims', label: t('tab.claims'), children: <Claims id={id} /> },
-    { key: 'activity', label: t('tab.activity'), children: <AuditTable object={`campaign/${id}`} name={`activity-${id}`} /> },
+    {
+      key: 'activity',
+      label: t('tab.activity'),
+      children: <AuditTable object={`campaign/${id}`} name={`activity-${id}`} />,
+    },
   ];
   return (
     <>
@@ -41,10 +46,17 @@ export default function CampaignPage({ params }: { params: Record<string, string
       </Head>
       {c && (
         <div className="row" style={{ marginBottom: 6 }}>
-          <State of={c.state} /> <Id id={c.id} /> <span>{t(`kind.${c.kind}`)}</span> {c.load_test && <Tag tone="plain">{t('campaign.loadTest')}</Tag>}
+          <State of={c.state} /> <Id id={c.id} /> <span>{t(`kind.${c.kind}`)}</span>{' '}
+          {c.load_test && <Tag tone="plain">{t('campaign.loadTest')}</Tag>}
         </div>
       )}
-      {c?.state_note && <Alert type={c.state === 'frozen' ? 'error' : 'warning'} title={<span data-data>{c.state_note}</span>} style={{ marginBottom: 8 }} />}
+      {c?.state_note && (
+        <Alert
+          type={c.state === 'frozen' ? 'error' : 'warning'}
+          title={<span data-data>{c.state_note}</span>}
+          style={{ marginBottom: 8 }}
+        />
+      )}
       <Tabs activeKey={tab} onChange={(v) => setTab(v, 'cursor')} items={tabs} destroyOnHidden />
     </>
   );
@@ -59,26 +71,53 @@ function Acts({ c }: { c: Campaign }) {
   const at = encodeURIComponent(id);
   const end = () =>
     danger({
-      tier: 'c', typed: id, title: t('end.title', { title: c.title }), verb: t('end.verb'),
+      tier: 'c',
+      typed: id,
+      title: t('end.title', { title: c.title }),
+      verb: t('end.verb'),
       body: t('end.body', { available: n(c.available), held: n(c.held), sold: n(c.sold) }),
       act: (_, reason) => api('POST /v1/admin/campaigns/{id}/end', { path: { id }, body: { reason } }),
       done: () => t('end.done'),
     });
   const publish = () =>
     danger({
-      tier: 'b', title: t('publish.title', { title: c.title }), verb: t('publish.verb'), reason: 'optional',
+      tier: 'b',
+      title: t('publish.title', { title: c.title }),
+      verb: t('publish.verb'),
+      reason: 'optional',
       body: <Sentence c={c} />,
       act: (_, reason) => api('POST /v1/admin/campaigns/{id}/publish', { path: { id }, body: { reason } }),
       done: () => t('publish.done'),
     });
   return (
     <>
-      <Button type="primary" onClick={() => go(`/live/${at}`)}>{t('nav.live')}</Button>
+      <Button type="primary" onClick={() => go(`/live/${at}`)}>
+        {t('nav.live')}
+      </Button>
       <Button onClick={() => go(`/campaigns/${at}/report`)}>{t('tab.report')}</Button>
-      <Act call="PATCH /v1/admin/campaigns/{id}" onClick={() => go(`/campaigns/${at}/edit`)} why={c.state === 'ended' ? t('why.over') : undefined}>{t('act.edit')}</Act>
-      {c.state === 'draft' && <Act call="POST /v1/admin/campaigns/{id}/publish" onClick={publish}>{t('publish.verb')}</Act>}
-      <Act call="POST /v1/admin/campaigns/{id}/clone" onClick={() => setClone(true)}>{t('clone.verb')}</Act>
-      <Act call="POST /v1/admin/campaigns/{id}/end" danger onClick={end} why={c.state === 'ended' ? t('why.over') : undefined}>{t('end.verb')}</Act>
+      <Act
+        call="PATCH /v1/admin/campaigns/{id}"
+        onClick={() => go(`/campaigns/${at}/edit`)}
+        why={c.state === 'ended' ? t('why.over') : undefined}
+      >
+        {t('act.edit')}
+      </Act>
+      {c.state === 'draft' && (
+        <Act call="POST /v1/admin/campaigns/{id}/publish" onClick={publish}>
+          {t('publish.verb')}
+        </Act>
+      )}
+      <Act call="POST /v1/admin/campaigns/{id}/clone" onClick={() => setClone(true)}>
+        {t('clone.verb')}
+      </Act>
+      <Act
+        call="POST /v1/admin/campaigns/{id}/end"
+        danger
+        onClick={end}
+        why={c.state === 'ended' ? t('why.over') : undefined}
+      >
+        {t('end.verb')}
+      </Act>
       {clone && <CloneDialog campaign={c} close={() => setClone(false)} />}
     </>
   );
@@ -90,35 +129,104 @@ function Summary({ c }: { c: Campaign }) {
   const n = useCount();
   const p = c.protection;
   const rows: [string, React.ReactNode][] = [
-    [t('campaign.window'), <span key="w"><Time at={c.starts_at} relative /> → <Time at={c.ends_at} /></span>],
-    [t('campaign.total'), <span key="t" className="num">{n(c.total)} <span className="muted">({t('campaign.created', { n: n(c.created_total) })})</span></span>],
+    [
+      t('campaign.window'),
+      <span key="w">
+        <Time at={c.starts_at} relative /> → <Time at={c.ends_at} />
+      </span>,
+    ],
+    [
+      t('campaign.total'),
+      <span key="t" className="num">
+        {n(c.total)} <span className="muted">({t('campaign.created', { n: n(c.created_total) })})</span>
+      </span>,
+    ],
     [t('campaign.limit'), c.per_user_limit],
   ];
   if (c.goods) {
-    rows.push([t('goods.sku'), <span key="s" className="mono" data-data>{c.goods.sku}</span>], [t('goods.price'), money(c.goods.price_minor, c.goods.currency, lang)],
-      [t('goods.unpaid'), t('unit.seconds', { n: c.goods.unpaid_window_s })], [t('goods.limitBack'), c.goods.limit_back_on_close ? t('yes') : t('no')]);
+    rows.push(
+      [
+        t('goods.sku'),
+        <span key="s" className="mono" data-data>
+          {c.goods.sku}
+        </span>,
+      ],
+      [t('goods.price'), money(c.goods.price_minor, c.goods.currency, lang)],
+      [t('goods.unpaid'), t('unit.seconds', { n: c.goods.unpaid_window_s })],
+      [t('goods.limitBack'), c.goods.limit_back_on_close ? t('yes') : t('no')],
+    );
   }
   if (c.coupon) {
     const k = c.coupon;
-    rows.push([t('coupon.type'), t(`couponType.${k.type}`)], [t('coupon.value'), k.type === 'percent_off' ? `${k.value} %` : money(k.value, k.currency, lang)],
+    rows.push(
+      [t('coupon.type'), t(`couponType.${k.type}`)],
+      [t('coupon.value'), k.type === 'percent_off' ? `${k.value} %` : money(k.value, k.currency, lang)],
       [t('coupon.minSpend'), money(k.min_spend_minor, k.currency, lang)],
-      [t('coupon.valid'), k.valid_days ? t('unit.days', { n: k.valid_days }) : <span key="v"><Time at={k.valid_from} /> → <Time at={k.valid_until} /></span>],
-      [t('coupon.merchants'), k.merchant_ids?.length ? <span key="m" data-data>{k.merchant_ids.join(', ')}</span> : t('coupon.everywhere')]);
+      [
+        t('coupon.valid'),
+        k.valid_days ? (
+          t('unit.days', { n: k.valid_days })
+        ) : (
+          <span key="v">
+            <Time at={k.valid_from} /> → <Time at={k.valid_until} />
+          </span>
+        ),
+      ],
+      [
+        t('coupon.merchants'),
+        k.merchant_ids?.length ? (
+          <span key="m" data-data>
+            {k.merchant_ids.join(', ')}
+          </span>
+        ) : (
+          t('coupon.everywhere')
+        ),
+      ],
+    );
   }
-  rows.push([t('protection.pass'), `${t(`pass.${p.pass}`)}${p.challenge ? ` · ${t(`challenge.${p.challenge}`)}` : ''}`],
-    [t('protection.rates'), t('protection.ratesAre', { user: p.per_user_rate || '—', all: p.max_rate ? n(p.max_rate) : t('protection.noBound') })],
-    [t('protection.signature'), p.signature ? t('yes') : t('no')], [t('protection.spread'), p.spread_s ? t('unit.seconds', { n: p.spread_s }) : t('no')],
-    [t('campaign.revision'), c.revision], [t('campaign.updated'), <Time key="u" at={c.updated_at} />]);
+  rows.push(
+    [t('protection.pass'), `${t(`pass.${p.pass}`)}${p.challenge ? ` · ${t(`challenge.${p.challenge}`)}` : ''}`],
+    [
+      t('protection.rates'),
+      t('protection.ratesAre', {
+        user: p.per_user_rate || '—',
+        all: p.max_rate ? n(p.max_rate) : t('protection.noBound'),
+      }),
+    ],
+    [t('protection.signature'), p.signature ? t('yes') : t('no')],
+    [t('protection.spread'), p.spread_s ? t('unit.seconds', { n: p.spread_s }) : t('no')],
+    [t('campaign.revision'), c.revision],
+    [t('campaign.updated'), <Time key="u" at={c.updated_at} />],
+  );
   return (
     <div className="stack">
-      <div className="panel sentence"><Sentence c={c} /></div>
+      <div className="panel sentence">
+        <Sentence c={c} />
+      </div>
       <div className="cols">
-        <div className="panel"><Facts rows={rows} /></div>
+        <div className="panel">
+          <Facts rows={rows} />
+        </div>
         <div className="panel stack num" style={{ alignContent: 'start' }}>
           <h2>{t('stock.title')}</h2>
           <StockBar c={c} />
-          <Facts rows={[[t('stock.sold'), n(c.sold)], [t('stock.held'), n(c.held)], [t('stock.queued'), n(c.queued)], [t('stock.available'), n(c.available)], [t('stock.sum'), `${n(c.sold + c.held + c.queued + c.available)} ${c.sold + c.held + c.queued + c.available === c.total ? '✓' : `≠ ${n(c.total)}`}`]]} />
-          {c.sold_out_at && <div>{t('campaign.soldOutAt')} <Time at={c.sold_out_at} ms /></div>}
+          <Facts
+            rows={[
+              [t('stock.sold'), n(c.sold)],
+              [t('stock.held'), n(c.held)],
+              [t('stock.queued'), n(c.queued)],
+              [t('stock.available'), n(c.available)],
+              [
+                t('stock.sum'),
+                `${n(c.sold + c.held + c.queued + c.available)} ${c.sold + c.held + c.queued + c.available === c.total ? '✓' : `≠ ${n(c.total)}`}`,
+              ],
+            ]}
+          />
+          {c.sold_out_at && (
+            <div>
+              {t('campaign.soldOutAt')} <Time at={c.sold_out_at} ms />
+            </div>
+          )}
         </div>
       </div>
     </div>
@@ -136,20 +244,55 @@ function Stock({ c }: { c: Campaign }) {
   return (
     <div className="stack">
       <div className="row">
-        <Act call="POST /v1/admin/campaigns/{id}/adjustments" type="primary" onClick={() => setOpen(true)} why={c.state === 'ended' ? t('why.over') : undefined}>{t('adjust.verb')}</Act>
-        <span>{t('campaign.revision')} <b className="num">{c.revision}</b> · {t('top.nodes', { n: alive.filter((x) => x.in_force).length, of: alive.length })}</span>
+        <Act
+          call="POST /v1/admin/campaigns/{id}/adjustments"
+          type="primary"
+          onClick={() => setOpen(true)}
+          why={c.state === 'ended' ? t('why.over') : undefined}
+        >
+          {t('adjust.verb')}
+        </Act>
+        <span>
+          {t('campaign.revision')} <b className="num">{c.revision}</b> ·{' '}
+          {t('top.nodes', { n: alive.filter((x) => x.in_force).length, of: alive.length })}
+        </span>
       </div>
       <AdjustDialog campaign={c} open={open} close={() => setOpen(false)} />
       <div className="cols">
         <div className="panel num">
           <h2>{t('stock.permit')}</h2>
-          <Facts rows={[[t('stock.available'), n(c.available)], [t('stock.queued'), n(c.queued)], [t('stock.held'), n(c.held)], [t('stock.sold'), n(c.sold)], [t('campaign.total'), n(c.total)], [t('campaign.shards'), c.shards]]} />
+          <Facts
+            rows={[
+              [t('stock.available'), n(c.available)],
+              [t('stock.queued'), n(c.queued)],
+              [t('stock.held'), n(c.held)],
+              [t('stock.sold'), n(c.sold)],
+              [t('campaign.total'), n(c.total)],
+              [t('campaign.shards'), c.shards],
+            ]}
+          />
         </div>
         <div className="panel num">
-          <h2>{t('stock.verified')} {v && <Tag tone={v.ok ? 'ok' : 'bad'}>{v.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>}</h2>
+          <h2>
+            {t('stock.verified')}{' '}
+            {v && <Tag tone={v.ok ? 'ok' : 'bad'}>{v.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>}
+          </h2>
           <Fault problem={verify.error} again={verify.again} />
-          {v && <Facts rows={[[t('stock.available'), n(v.available)], [t('stock.queued'), n(v.queued)], [t('stock.held'), n(v.held)], [t('stock.sold'), n(v.sold)], [t('campaign.total'), n(v.total)],
-            [t('verdict.oversoldName'), n(v.units_over_total)], [t('verdict.overLimitName'), n(v.users_over_limit)], [t('verdict.driftName'), n(v.drift)], [t('verdict.at'), <Time key="a" at={v.checked_at} />]]} />}
+          {v && (
+            <Facts
+              rows={[
+                [t('stock.available'), n(v.available)],
+                [t('stock.queued'), n(v.queued)],
+                [t('stock.held'), n(v.held)],
+                [t('stock.sold'), n(v.sold)],
+                [t('campaign.total'), n(v.total)],
+                [t('verdict.oversoldName'), n(v.units_over_total)],
+                [t('verdict.overLimitName'), n(v.users_over_limit)],
+                [t('verdict.driftName'), n(v.drift)],
+                [t('verdict.at'), <Time key="a" at={v.checked_at} />],
+              ]}
+            />
+          )}
         </div>
       </div>
       <h2 style={{ marginTop: 6 }}>{t('adjust.history')}</h2>
@@ -179,17 +322,49 @@ function Grants({ c }: { c: Campaign }) {
         <h2>{t('grant.title')}</h2>
         <p className="muted">{t('grant.note')}</p>
         <Form form={form} layout="vertical" onFinish={submit} initialValues={{ quantity: 1 }} requiredMark={false}>
-          <Form.Item name="user_id" label={t('field.user')} rules={[{ required: true, message: t('form.required') }]}><Input maxLength={64} /></Form.Item>
-          <Form.Item name="quantity" label={t('field.quantity')} rules={[{ required: true, message: t('form.required') }]}><InputNumber min={1} precision={0} /></Form.Item>
-          <Form.Item name="reason" label={t('danger.reason')} rules={[{ required: true, message: t('danger.reasonMissing') }]}><Input maxLength={500} /></Form.Item>
-          <Act call="POST /v1/admin/campaigns/{id}/grants" type="primary" htmlType="submit" loading={change.isPending}>{change.error ? t('danger.again', { verb: t('grant.verb') }) : t('grant.verb')}</Act>
+          <Form.Item name="user_id" label={t('field.user')} rules={[{ required: true, message: t('form.required') }]}>
+            <Input maxLength={64} />
+          </Form.Item>
+          <Form.Item
+            name="quantity"
+            label={t('field.quantity')}
+            rules={[{ required: true, message: t('form.required') }]}
+          >
+            <InputNumber min={1} precision={0} />
+          </Form.Item>
+          <Form.Item
+            name="reason"
+            label={t('danger.reason')}
+            rules={[{ required: true, message: t('danger.reasonMissing') }]}
+          >
+            <Input maxLength={500} />
+          </Form.Item>
+          <Act call="POST /v1/admin/campaigns/{id}/grants" type="primary" htmlType="submit" loading={change.isPending}>
+            {change.error ? t('danger.again', { verb: t('grant.verb') }) : t('grant.verb')}
+          </Act>
         </Form>
-        <div style={{ marginTop: 12 }}><Fault problem={change.error ?? undefined} /></div>
+        <div style={{ marginTop: 12 }}>
+          <Fault problem={change.error ?? undefined} />
+        </div>
       </div>
       {a && (
         <div className="panel" role="status">
           <h2>{t('grant.answer')}</h2>
-          <Facts rows={[[t('field.code'), <b key="c" data-data>{a.code}</b>], [t('field.user'), <Id key="u" id={a.user_id} />], [t('field.claim'), <Id key="i" id={a.claim_id} />], [t('field.order'), <Id key="o" id={a.order_id} />], [t('field.coupon'), <Id key="p" id={a.coupon_code} />], [t('field.replayed'), a.replayed ? t('yes') : t('no')]]} />
+          <Facts
+            rows={[
+              [
+                t('field.code'),
+                <b key="c" data-data>
+                  {a.code}
+                </b>,
+              ],
+              [t('field.user'), <Id key="u" id={a.user_id} />],
+              [t('field.claim'), <Id key="i" id={a.claim_id} />],
+              [t('field.order'), <Id key="o" id={a.order_id} />],
+              [t('field.coupon'), <Id key="p" id={a.coupon_code} />],
+              [t('field.replayed'), a.replayed ? t('yes') : t('no')],
+            ]}
+          />
         </div>
       )}
     </div>
@@ -200,25 +375,69 @@ function Claims({ id }: { id: string }) {
   const { t } = useTranslation();
   const [user, setUser] = useParam('user');
   const [cursor] = useParam('cursor');
-  const list = useData('GET /v1/admin/claims', { query: { campaign_id: id, user_id: user || undefined, cursor: cursor || undefined, limit: 50 } });
+  const list = useData('GET /v1/admin/claims', {
+    query: { campaign_id: id, user_id: user || undefined, cursor: cursor || undefined, limit: 50 },
+  });
   return (
     <>
       <div className="filters">
-        <Input.Search allowClear defaultValue={user} placeholder={t('field.user')} aria-label={t('field.user')} onSearch={(v) => setUser(v.trim(), 'cursor')} style={{ width: 260 }} />
+        <Input.Search
+          allowClear
+          defaultValue={user}
+          placeholder={t('field.user')}
+          aria-label={t('field.user')}
+          onSearch={(v) => setUser(v.trim(), 'cursor')}
+          style={{ width: 260 }}
+        />
       </div>
       <Fault problem={list.error} again={list.again} />
-      <List<Schemas['AdminClaim']> name={`claims-${id}`} data={list} rowKey={(r) => r.claim_id} filtered={Boolean(user)} clear={() => setUser('', 'cursor')} nothing={t('empty.claims')}
+      <List<Schemas['AdminClaim']>
+        name={`claims-${id}`}
+        data={list}
+        rowKey={(r) => r.claim_id}
+        filtered={Boolean(user)}
+        clear={() => setUser('', 'cursor')}
+        nothing={t('empty.claims')}
         columns={[
           { title: t('field.time'), render: (_, r) => <Time at={r.created_at} ms /> },
-          { title: t('field.user'), render: (_, r) => <Link to={`/lookup?q=${encodeURIComponent(r.user_id)}`} className="mono" data-data>{r.user_id}</Link> },
+          {
+            title: t('field.user'),
+            render: (_, r) => (
+              <Link to={`/lookup?q=${encodeURIComponent(r.user_id)}`} className="mono" data-data>
+                {r.user_id}
+              </Link>
+            ),
+          },
           { title: t('field.state'), render: (_, r) => <State of={r.state} /> },
-          { title: t('field.code'), render: (_, r) => <span className="mono" data-data>{r.code}</span> },
+          {
+            title: t('field.code'),
+            render: (_, r) => (
+              <span className="mono" data-data>
+                {r.code}
+              </span>
+            ),
+          },
           { title: t('field.quantity'), align: 'right', dataIndex: 'quantity' },
           { title: t('field.source'), render: (_, r) => t(`source.${r.source}`) },
           { title: t('field.claim'), render: (_, r) => <Id id={r.claim_id} /> },
-          { title: t('field.order'), render: (_, r) => (r.order_id ? <><Link to={`/orders?order=${encodeURIComponent(r.order_id)}`} className="mono" data-data>{r.order_id}</Link> <State of={r.order_state} /></> : r.coupon_code ? <Id id={r.coupon_code} /> : '—') },
-        ]} />
+          {
+            title: t('field.order'),
+            render: (_, r) =>
+              r.order_id ? (
+                <>
+                  <Link to={`/orders?order=${encodeURIComponent(r.order_id)}`} className="mono" data-data>
+                    {r.order_id}
+                  </Link>{' '}
+                  <State of={r.order_state} />
+                </>
+              ) : r.coupon_code ? (
+                <Id id={r.coupon_code} />
+              ) : (
+                '—'
+              ),
+          },
+        ]}
+      />
     </>
   );
 }
-

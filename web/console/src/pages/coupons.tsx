@@ -19,30 +19,103 @@ export default function Coupons() {
   const [state, setState] = useParam('state');
   const [cursor] = useParam('cursor');
   const [open, setOpen] = useParam('open');
-  const values = { code: useParam('code'), user: useParam('user'), claim: useParam('claim'), request: useParam('request'), campaign: useParam('campaign') };
+  const values = {
+    code: useParam('code'),
+    user: useParam('user'),
+    claim: useParam('claim'),
+    request: useParam('request'),
+    campaign: useParam('campaign'),
+  };
   const active = by.find((b) => values[b][0]);
-  const query: Record<string, string | undefined> = { state: state || undefined, cursor: cursor || undefined, limit: '50' };
+  const query: Record<string, string | undefined> = {
+    state: state || undefined,
+    cursor: cursor || undefined,
+    limit: '50',
+  };
   for (const b of by) query[b] = values[b][0] || undefined;
   const list = useData('GET /v1/admin/coupons', { query: query as never });
   return (
     <>
       <Head title={t('nav.coupons')} data={list} />
       <div className="filters">
-        <Select aria-label={t('order.by')} value={active ?? what} onChange={setWhat} style={{ width: 140 }} options={by.map((b) => ({ value: b, label: t(`orderBy.${b}`) }))} />
-        <Input.Search key={active} allowClear defaultValue={active ? values[active][0] : ''} aria-label={t('top.search')} style={{ width: 280 }} onSearch={(v) => values[(active ?? what) as (typeof by)[number]][1](v.trim(), 'cursor')} />
-        <Select aria-label={t('field.state')} value={state} onChange={(v) => setState(v, 'cursor')} style={{ width: 130 }} options={['', 'issued', 'locked', 'redeemed', 'expired', 'revoked'].map((v) => ({ value: v, label: v ? t(`state.${v}`) : t('filter.all') }))} />
+        <Select
+          aria-label={t('order.by')}
+          value={active ?? what}
+          onChange={setWhat}
+          style={{ width: 140 }}
+          options={by.map((b) => ({ value: b, label: t(`orderBy.${b}`) }))}
+        />
+        <Input.Search
+          key={active}
+          allowClear
+          defaultValue={active ? values[active][0] : ''}
+          aria-label={t('top.search')}
+          style={{ width: 280 }}
+          onSearch={(v) => values[(active ?? what) as (typeof by)[number]][1](v.trim(), 'cursor')}
+        />
+        <Select
+          aria-label={t('field.state')}
+          value={state}
+          onChange={(v) => setState(v, 'cursor')}
+          style={{ width: 130 }}
+          options={['', 'issued', 'locked', 'redeemed', 'expired', 'revoked'].map((v) => ({
+            value: v,
+            label: v ? t(`state.${v}`) : t('filter.all'),
+          }))}
+        />
       </div>
-      <List<Coupon> name="coupons" data={list} rowKey={(c) => c.code} filtered={Boolean(active || state)} clear={() => go('/coupons', true)} nothing={t('empty.coupons')}
+      <List<Coupon>
+        name="coupons"
+        data={list}
+        rowKey={(c) => c.code}
+        filtered={Boolean(active || state)}
+        clear={() => go('/coupons', true)}
+        nothing={t('empty.coupons')}
         columns={[
-          { title: t('coupon.code'), render: (_, c) => <button type="button" className="plainbutton mono" onClick={() => setOpen(c.code)} data-data>{c.code}</button> },
+          {
+            title: t('coupon.code'),
+            render: (_, c) => (
+              <button type="button" className="plainbutton mono" onClick={() => setOpen(c.code)} data-data>
+                {c.code}
+              </button>
+            ),
+          },
           { title: t('field.state'), render: (_, c) => <State of={c.state} /> },
-          { title: t('field.user'), render: (_, c) => <Link to={`/lookup?q=${encodeURIComponent(c.user_id)}`} className="mono" data-data>{c.user_id}</Link> },
-          { title: t('field.campaign'), render: (_, c) => <Link to={`/campaigns/${encodeURIComponent(c.campaign_id)}`} className="mono" data-data>{c.campaign_id}</Link> },
+          {
+            title: t('field.user'),
+            render: (_, c) => (
+              <Link to={`/lookup?q=${encodeURIComponent(c.user_id)}`} className="mono" data-data>
+                {c.user_id}
+              </Link>
+            ),
+          },
+          {
+            title: t('field.campaign'),
+            render: (_, c) => (
+              <Link to={`/campaigns/${encodeURIComponent(c.campaign_id)}`} className="mono" data-data>
+                {c.campaign_id}
+              </Link>
+            ),
+          },
           { title: t('field.time'), render: (_, c) => <Time at={c.created_at} /> },
           { title: t('coupon.valid'), render: (_, c) => <Time at={c.valid_until} /> },
           { title: t('field.reference'), render: (_, c) => <Id id={c.reference} /> },
-        ]} />
-      <Drawer open={open !== ''} onClose={() => setOpen('')} size="large" title={<>{t('field.coupon')} <span className="mono" data-data>{open}</span></>} closable={{ 'aria-label': t('act.close') }}>
+        ]}
+      />
+      <Drawer
+        open={open !== ''}
+        onClose={() => setOpen('')}
+        size="large"
+        title={
+          <>
+            {t('field.coupon')}{' '}
+            <span className="mono" data-data>
+              {open}
+            </span>
+          </>
+        }
+        closable={{ 'aria-label': t('act.close') }}
+      >
         {open && <CouponDetail code={open} />}
       </Drawer>
     </>
@@ -57,22 +130,59 @@ function CouponDetail({ code }: { code: string }) {
   if (!c) return <Fault problem={data.error} again={data.again} />;
   const revoke = () =>
     danger({
-      tier: 'c', typed: code, title: t('revoke.title', { code }), verb: t('revoke.verb'), body: t('revoke.body', { user: c.user_id }),
-      act: (_, reason) => api('POST /v1/admin/coupons/{code}/revoke', { path: { code }, body: { reason } }), done: () => t('revoke.done'),
+      tier: 'c',
+      typed: code,
+      title: t('revoke.title', { code }),
+      verb: t('revoke.verb'),
+      body: t('revoke.body', { user: c.user_id }),
+      act: (_, reason) => api('POST /v1/admin/coupons/{code}/revoke', { path: { code }, body: { reason } }),
+      done: () => t('revoke.done'),
     });
   const unlock = () =>
     danger({
-      tier: 'b', title: t('unlock.title', { code }), verb: t('unlock.verb'), body: t('unlock.body', { who: c.merchant_id ?? '—', reference: c.reference ?? '—' }),
-      act: (_, reason) => api('POST /v1/admin/coupons/{code}/unlock', { path: { code }, body: { reason } }), done: () => t('unlock.done'),
+      tier: 'b',
+      title: t('unlock.title', { code }),
+      verb: t('unlock.verb'),
+      body: t('unlock.body', { who: c.merchant_id ?? '—', reference: c.reference ?? '—' }),
+      act: (_, reason) => api('POST /v1/admin/coupons/{code}/unlock', { path: { code }, body: { reason } }),
+      done: () => t('unlock.done'),
     });
   return (
     <div className="stack">
       <div className="row">
         <State of={c.state} />
-        <Act call="POST /v1/admin/coupons/{code}/revoke" danger onClick={revoke} why={['revoked', 'redeemed', 'expired'].includes(c.state) ? t('why.over') : undefined}>{t('revoke.verb')}</Act>
-        <Act call="POST /v1/admin/coupons/{code}/unlock" onClick={unlock} why={c.state === 'locked' ? undefined : t('why.notLocked')}>{t('unlock.verb')}</Act>
+        <Act
+          call="POST /v1/admin/coupons/{code}/revoke"
+          danger
+          onClick={revoke}
+          why={['revoked', 'redeemed', 'expired'].includes(c.state) ? t('why.over') : undefined}
+        >
+          {t('revoke.verb')}
+        </Act>
+        <Act
+          call="POST /v1/admin/coupons/{code}/unlock"
+          onClick={unlock}
+          why={c.state === 'locked' ? undefined : t('why.notLocked')}
+        >
+          {t('unlock.verb')}
+        </Act>
       </div>
-      <Facts rows={[[t('field.user'), <Id key="u" id={c.user_id} />], [t('field.claim'), <Id key="c" id={c.claim_id} />], [t('coupon.valid'), <span key="v"><Time at={c.valid_from} /> → <Time at={c.valid_until} /></span>], [t('field.merchant'), <Id key="m" id={c.merchant_id} />], [t('field.reference'), <Id key="r" id={c.reference} />], [t('coupon.lockedUntil'), <Time key="l" at={c.locked_until} relative />], [t('coupon.redeemedAt'), <Time key="d" at={c.redeemed_at} ms />]]} />
+      <Facts
+        rows={[
+          [t('field.user'), <Id key="u" id={c.user_id} />],
+          [t('field.claim'), <Id key="c" id={c.claim_id} />],
+          [
+            t('coupon.valid'),
+            <span key="v">
+              <Time at={c.valid_from} /> → <Time at={c.valid_until} />
+            </span>,
+          ],
+          [t('field.merchant'), <Id key="m" id={c.merchant_id} />],
+          [t('field.reference'), <Id key="r" id={c.reference} />],
+          [t('coupon.lockedUntil'), <Time key="l" at={c.locked_until} relative />],
+          [t('coupon.redeemedAt'), <Time key="d" at={c.redeemed_at} ms />],
+        ]}
+      />
       <h2>{t('timeline.title')}</h2>
       <Timeline q={code} />
     </div>

@@ -66,7 +66,10 @@ export function toValues(c: Schemas['AdminCampaign'] | undefined, now: Dayjs): V
 }
 
 /** Gives the call's body. For a campaign that is there, only what differs from it. */
-export function toBody(v: Values, have: Schemas['AdminCampaign'] | undefined): Schemas['CampaignBody'] | Schemas['CampaignPatchBody'] {
+export function toBody(
+  v: Values,
+  have: Schemas['AdminCampaign'] | undefined,
+): Schemas['CampaignBody'] | Schemas['CampaignPatchBody'] {
   const unit = 10 ** minorDigits(v.currency);
   const minor = (n: number | null) => (n === null ? undefined : Math.round(n * unit));
   const body: Schemas['CampaignBody'] = {
@@ -87,10 +90,23 @@ export function toBody(v: Values, have: Schemas['AdminCampaign'] | undefined): S
     },
   };
   if (v.kind === 'goods') {
-    body.goods = { sku: v.sku.trim(), price_minor: minor(v.price), currency: v.currency, unpaid_window_s: v.unpaid_window_s ?? undefined, limit_back_on_close: v.limit_back };
+    body.goods = {
+      sku: v.sku.trim(),
+      price_minor: minor(v.price),
+      currency: v.currency,
+      unpaid_window_s: v.unpaid_window_s ?? undefined,
+      limit_back_on_close: v.limit_back,
+    };
   } else {
     const value = v.type === 'exchange' ? 0 : v.type === 'percent_off' ? (v.value ?? undefined) : minor(v.value);
-    body.coupon = { type: v.type, value, min_spend_minor: minor(v.min_spend), currency: v.currency, valid_days: v.valid_days ?? undefined, merchant_ids: v.merchants.length ? v.merchants : undefined };
+    body.coupon = {
+      type: v.type,
+      value,
+      min_spend_minor: minor(v.min_spend),
+      currency: v.currency,
+      valid_days: v.valid_days ?? undefined,
+      merchant_ids: v.merchants.length ? v.merchants : undefined,
+    };
   }
   if (!have) return { ...body, id: v.id.trim() || undefined, limit_group: v.limit_group.trim() || undefined };
   return changed(body, toBody(toValues(have, dayjs()), undefined) as Schemas['CampaignBody']);
@@ -105,10 +121,22 @@ function changed(now: Schemas['CampaignBody'], was: Schemas['CampaignBody']): Sc
   return out as Schemas['CampaignPatchBody'];
 }
 
-const names: Record<string, string> = { starts_at: 'window', ends_at: 'window', price_minor: 'price', min_spend_minor: 'min_spend', merchant_ids: 'merchants', limit_back_on_close: 'limit_back' };
+const names: Record<string, string> = {
+  starts_at: 'window',
+  ends_at: 'window',
+  price_minor: 'price',
+  min_spend_minor: 'min_spend',
+  merchant_ids: 'merchants',
+  limit_back_on_close: 'limit_back',
+};
 
 /** Gives the form's field that a fault of the server is about: goods.price_minor is the price. */
 export function fieldOf(at: string): string {
-  const last = at.replace(/^body\./, '').split(/[.[]/).filter((p) => !/^\d+\]?$/.test(p)).at(-1) ?? '';
+  const last =
+    at
+      .replace(/^body\./, '')
+      .split(/[.[]/)
+      .filter((p) => !/^\d+\]?$/.test(p))
+      .at(-1) ?? '';
   return names[last] ?? last;
 }

@@ -15,22 +15,58 @@ export default function Jobs() {
   const danger = useDanger();
   const cancel = (j: Job) =>
     danger({
-      tier: 'b', title: t('jobs.cancelTitle', { id: j.id }), verb: t('jobs.cancel'), reason: 'optional', body: t('jobs.cancelBody'),
-      act: (_, reason) => api('POST /v1/admin/jobs/{id}/cancel', { path: { id: j.id }, body: { reason } }), done: () => t('jobs.cancelled'),
+      tier: 'b',
+      title: t('jobs.cancelTitle', { id: j.id }),
+      verb: t('jobs.cancel'),
+      reason: 'optional',
+      body: t('jobs.cancelBody'),
+      act: (_, reason) => api('POST /v1/admin/jobs/{id}/cancel', { path: { id: j.id }, body: { reason } }),
+      done: () => t('jobs.cancelled'),
     });
   return (
     <>
       <Head title={t('nav.jobs')} data={list} />
-      <List<Job> name="jobs" data={list} rowKey={(j) => j.id} nothing={t('empty.jobs')} expand={(j) => <Code value={{ ask: j.ask, result: j.result, fault: j.fault }} />}
+      <List<Job>
+        name="jobs"
+        data={list}
+        rowKey={(j) => j.id}
+        nothing={t('empty.jobs')}
+        expand={(j) => <Code value={{ ask: j.ask, result: j.result, fault: j.fault }} />}
         columns={[
           { title: t('field.time'), render: (_, j) => <Time at={j.created_at} relative /> },
-          { title: t('jobs.kind'), render: (_, j) => (i18n.exists(`job.${j.kind}`) ? t(`job.${j.kind}`) : <span data-data>{j.kind}</span>) },
-          { title: t('field.object'), render: (_, j) => <span className="mono" data-data>{j.object ?? '—'}</span> },
+          {
+            title: t('jobs.kind'),
+            render: (_, j) => (i18n.exists(`job.${j.kind}`) ? t(`job.${j.kind}`) : <span data-data>{j.kind}</span>),
+          },
+          {
+            title: t('field.object'),
+            render: (_, j) => (
+              <span className="mono" data-data>
+                {j.object ?? '—'}
+              </span>
+            ),
+          },
           { title: t('field.state'), render: (_, j) => <State of={j.state} /> },
           { title: t('jobs.progress'), width: 200, render: (_, j) => <JobBar j={j} /> },
-          { title: t('field.actor'), render: (_, j) => <span data-data>{j.author} {j.reason}</span> },
-          { title: <span className="sr">{t('act.more')}</span>, render: (_, j) => (j.state === 'running' && !j.cancelling ? <Act call="POST /v1/admin/jobs/{id}/cancel" onClick={() => cancel(j)}>{t('jobs.cancel')}</Act> : null) },
-        ]} />
+          {
+            title: t('field.actor'),
+            render: (_, j) => (
+              <span data-data>
+                {j.author} {j.reason}
+              </span>
+            ),
+          },
+          {
+            title: <span className="sr">{t('act.more')}</span>,
+            render: (_, j) =>
+              j.state === 'running' && !j.cancelling ? (
+                <Act call="POST /v1/admin/jobs/{id}/cancel" onClick={() => cancel(j)}>
+                  {t('jobs.cancel')}
+                </Act>
+              ) : null,
+          },
+        ]}
+      />
     </>
   );
 }
@@ -42,8 +78,15 @@ export function JobBar({ j }: { j: Job }) {
   const share = j.total > 0 ? Math.floor((100 * (j.done + j.failed)) / j.total) : j.state === 'running' ? 0 : 100;
   return (
     <div className="num small">
-      <Progress percent={share} showInfo={false} size="small" status={j.state === 'failed' ? 'exception' : 'normal'} aria-label={t('jobs.progress')} />
-      {n(j.done)} / {j.total >= 0 ? n(j.total) : '—'}{j.failed > 0 && ` · ${t('jobs.failed', { n: n(j.failed) })}`}
+      <Progress
+        percent={share}
+        showInfo={false}
+        size="small"
+        status={j.state === 'failed' ? 'exception' : 'normal'}
+        aria-label={t('jobs.progress')}
+      />
+      {n(j.done)} / {j.total >= 0 ? n(j.total) : '—'}
+      {j.failed > 0 && ` · ${t('jobs.failed', { n: n(j.failed) })}`}
     </div>
   );
 }
@@ -53,5 +96,11 @@ export function JobRow({ id }: { id: string }) {
   const job = useData('GET /v1/admin/jobs/{id}', { path: { id } }, 'live');
   const j = job.data;
   if (!j) return <Fault problem={job.error} again={job.again} />;
-  return <div className="stack" style={{ gap: 4 }}><State of={j.state} /><JobBar j={j} />{j.fault && <span data-data>{j.fault}</span>}</div>;
+  return (
+    <div className="stack" style={{ gap: 4 }}>
+      <State of={j.state} />
+      <JobBar j={j} />
+      {j.fault && <span data-data>{j.fault}</span>}
+    </div>
+  );
 }

@@ -2,8 +2,8 @@ import { Button } from 'antd';
 import { useEffect, useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { useData } from '../lib/data.ts';
-import { percent } from '../lib/money.ts';
 import { useLive } from '../lib/live.ts';
+import { percent } from '../lib/money.ts';
 import { Link, useParam } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { age, liveStaleMs } from '../lib/stale.ts';
@@ -13,8 +13,8 @@ import { type Live, lookOf } from '../lib/verdict.ts';
 import { Fault, State, useCount, useSpan } from '../ui/bits.tsx';
 import { LiveActs } from './live_acts.tsx';
 import { LiveCharts } from './live_charts.tsx';
-import { FunnelTable } from './live_funnel.tsx';
 import { Activity, Health, Unpaid } from './live_foot.tsx';
+import { FunnelTable } from './live_funnel.tsx';
 import { Strip } from './live_strip.tsx';
 import './live.css';
 
@@ -81,7 +81,8 @@ function useTitle(live: Live | undefined, title: string | undefined) {
   const { t } = useTranslation();
   const state = live?.state;
   useEffect(() => {
-    if (state) document.title = `${state === 'live' ? '● ' : ''}${t(`state.${state}`)} ${title ?? ''} – ${location.host}`;
+    if (state)
+      document.title = `${state === 'live' ? '● ' : ''}${t(`state.${state}`)} ${title ?? ''} – ${location.host}`;
   }, [state, title, t]);
 }
 
@@ -120,13 +121,22 @@ function Stock({ live, series, stale }: { live: Live; series: import('../lib/buc
       <div className="legend">
         {parts.map(([k, name, v]) => (
           <span className="k" key={k}>
-            <i className={k} aria-hidden="true" /> {t(`stock.${name}`)} <b data-part={name} data-n={v}>{n(v)}</b>
+            <i className={k} aria-hidden="true" /> {t(`stock.${name}`)}{' '}
+            <b data-part={name} data-n={v}>
+              {n(v)}
+            </b>
           </span>
         ))}
         <span>
-          = <b data-part="total" data-n={live.total}>{n(live.total)}</b> ✓
+          ={' '}
+          <b data-part="total" data-n={live.total}>
+            {n(live.total)}
+          </b>{' '}
+          ✓
         </span>
-        {live.state === 'live' && out !== undefined && <span className="muted">{t('live.sellsOut', { span: spell(out) })}</span>}
+        {live.state === 'live' && out !== undefined && (
+          <span className="muted">{t('live.sellsOut', { span: spell(out) })}</span>
+        )}
       </div>
     </section>
   );
@@ -150,16 +160,50 @@ function Figures({ live, stale }: { live: Live; stale: boolean }) {
   const b = live.backlog;
   return (
     <section className="figs num" aria-label={t('live.figures')}>
-      <Figure name="rate" label={t('fig.rate')} stale={stale} value={n(live.rate.now)}
-        note={t('fig.peak', { n: n(live.rate.peak), at: live.rate.peak_at_ms ? clock(live.rate.peak_at_ms, zone) : '—' })} />
-      <Figure name="admitted" label={t('fig.admitted')} stale={stale} value={percent(live.admitted, live.entered, lang)}
-        note={t('fig.of', { n: n(live.admitted), of: n(live.entered) })} />
-      <Figure name="latency" label={t('fig.latency')} stale={stale} value={answered ? `${ms(live.p50_us)} / ${ms(live.p99_us)} ms` : '—'}
-        note={answered ? t('fig.last5') : t('fig.noAnswers')} />
-      <Figure name="errors" label={t('fig.errors')} stale={stale} value={n(live.failing)} alarm={live.failing > 0}
-        note={t('fig.errorsAll', { n: n(live.decisions.UNAVAILABLE ?? 0) })} />
-      <Figure name="backlog" label={t('fig.backlog')} stale={stale} value={n(b.claims)} alarm={(b.oldest_ms ?? 0) > 5000}
-        note={b.claims === 0 ? t('fig.noBacklog') : t('fig.oldest', { age: spell(b.oldest_ms), drain: b.drain_ms ? spell(b.drain_ms) : '—' })} />
+      <Figure
+        name="rate"
+        label={t('fig.rate')}
+        stale={stale}
+        value={n(live.rate.now)}
+        note={t('fig.peak', {
+          n: n(live.rate.peak),
+          at: live.rate.peak_at_ms ? clock(live.rate.peak_at_ms, zone) : '—',
+        })}
+      />
+      <Figure
+        name="admitted"
+        label={t('fig.admitted')}
+        stale={stale}
+        value={percent(live.admitted, live.entered, lang)}
+        note={t('fig.of', { n: n(live.admitted), of: n(live.entered) })}
+      />
+      <Figure
+        name="latency"
+        label={t('fig.latency')}
+        stale={stale}
+        value={answered ? `${ms(live.p50_us)} / ${ms(live.p99_us)} ms` : '—'}
+        note={answered ? t('fig.last5') : t('fig.noAnswers')}
+      />
+      <Figure
+        name="errors"
+        label={t('fig.errors')}
+        stale={stale}
+        value={n(live.failing)}
+        alarm={live.failing > 0}
+        note={t('fig.errorsAll', { n: n(live.decisions.UNAVAILABLE ?? 0) })}
+      />
+      <Figure
+        name="backlog"
+        label={t('fig.backlog')}
+        stale={stale}
+        value={n(b.claims)}
+        alarm={(b.oldest_ms ?? 0) > 5000}
+        note={
+          b.claims === 0
+            ? t('fig.noBacklog')
+            : t('fig.oldest', { age: spell(b.oldest_ms), drain: b.drain_ms ? spell(b.drain_ms) : '—' })
+        }
+      />
     </section>
   );
 }
@@ -202,7 +246,10 @@ export function LiveList() {
       ))}
       {list.data && items.length === 0 && (
         <div className="panel empty">
-          {t('empty.campaigns')} <Button type="link" href="/campaigns/new">{t('campaign.create')}</Button>
+          {t('empty.campaigns')}{' '}
+          <Button type="link" href="/campaigns/new">
+            {t('campaign.create')}
+          </Button>
         </div>
       )}
     </div>

@@ -20,51 +20,83 @@ export function LiveActs({ live, campaign, short }: { live: Live; campaign: Camp
   const title = campaign.title;
   const closed = live.switches?.find((s) => s.name === 'closed' && s.value > 0);
   const over = live.state === 'ended' || live.state === 'draft';
-  const numbers = t('danger.numbers', { rate: n(live.rate.now), sold: n(live.sold), held: n(live.held), available: n(live.available) });
+  const numbers = t('danger.numbers', {
+    rate: n(live.rate.now),
+    sold: n(live.sold),
+    held: n(live.held),
+    available: n(live.available),
+  });
   const set = (value: number) => (_: string, reason: string) =>
     api(closedCall, { path: { name: 'closed' }, body: { campaign_id: id, value, reason } });
 
   const stop = () =>
     danger({
-      tier: 'a', title: t('stop.title', { title }), verb: t('stop.verb'), initialReason: t('stop.reason'),
-      body: <Effect numbers={numbers} sees="CLOSED" />, act: set(1),
+      tier: 'a',
+      title: t('stop.title', { title }),
+      verb: t('stop.verb'),
+      initialReason: t('stop.reason'),
+      body: <Effect numbers={numbers} sees="CLOSED" />,
+      act: set(1),
       done: (a: Schemas['SwitchOutputBody']) => <InForce answer={a} />,
     });
   const reopen = () =>
     danger({
-      tier: 'c', title: t('open.title', { title }), verb: t('open.verb'), typed: id, reason: 'required',
-      body: t('open.body', { available: n(live.available) }), act: set(0),
+      tier: 'c',
+      title: t('open.title', { title }),
+      verb: t('open.verb'),
+      typed: id,
+      reason: 'required',
+      body: t('open.body', { available: n(live.available) }),
+      act: set(0),
       done: (a: Schemas['SwitchOutputBody']) => <InForce answer={a} />,
     });
   const pause = () =>
     danger({
-      tier: 'a', title: t('pause.title', { title }), verb: t('pause.verb'), initialReason: t('pause.reason'),
+      tier: 'a',
+      title: t('pause.title', { title }),
+      verb: t('pause.verb'),
+      initialReason: t('pause.reason'),
       body: <Effect numbers={numbers} sees="PAUSED" />,
-      act: (_: string, reason: string) => api('POST /v1/admin/campaigns/{id}/pause', { path: { id }, body: { reason } }),
+      act: (_: string, reason: string) =>
+        api('POST /v1/admin/campaigns/{id}/pause', { path: { id }, body: { reason } }),
       done: () => t('pause.done'),
     });
   const resume = () =>
     danger({
-      tier: live.state === 'frozen' ? 'c' : 'b', title: t('resume.title', { title }), verb: t('resume.verb'),
-      typed: live.state === 'frozen' ? id : undefined, body: t(live.state === 'frozen' ? 'resume.frozen' : 'resume.body', { available: n(live.available) }),
-      act: (_: string, reason: string) => api('POST /v1/admin/campaigns/{id}/resume', { path: { id }, body: { reason } }),
+      tier: live.state === 'frozen' ? 'c' : 'b',
+      title: t('resume.title', { title }),
+      verb: t('resume.verb'),
+      typed: live.state === 'frozen' ? id : undefined,
+      body: t(live.state === 'frozen' ? 'resume.frozen' : 'resume.body', { available: n(live.available) }),
+      act: (_: string, reason: string) =>
+        api('POST /v1/admin/campaigns/{id}/resume', { path: { id }, body: { reason } }),
       done: () => t('resume.done'),
     });
   const stopped = live.state === 'paused' || live.state === 'frozen';
   return (
     <>
       {stopped ? (
-        <Act call="POST /v1/admin/campaigns/{id}/resume" onClick={resume}>{t('resume.verb')}</Act>
+        <Act call="POST /v1/admin/campaigns/{id}/resume" onClick={resume}>
+          {t('resume.verb')}
+        </Act>
       ) : (
-        <Act call="POST /v1/admin/campaigns/{id}/pause" onClick={pause} why={over ? t('why.over') : undefined}>{t('pause.verb')}</Act>
+        <Act call="POST /v1/admin/campaigns/{id}/pause" onClick={pause} why={over ? t('why.over') : undefined}>
+          {t('pause.verb')}
+        </Act>
       )}
       {!short && (
-        <Act call="POST /v1/admin/campaigns/{id}/adjustments" onClick={() => setAdjust(true)} why={over ? t('why.over') : undefined}>
+        <Act
+          call="POST /v1/admin/campaigns/{id}/adjustments"
+          onClick={() => setAdjust(true)}
+          why={over ? t('why.over') : undefined}
+        >
           {t('adjust.verb')}
         </Act>
       )}
       {closed && (closed.campaign || live.phase === 'stopped') ? (
-        <Act call={closedCall} onClick={reopen} why={closed.campaign ? undefined : t('why.global')}>{t('open.verb')}</Act>
+        <Act call={closedCall} onClick={reopen} why={closed.campaign ? undefined : t('why.global')}>
+          {t('open.verb')}
+        </Act>
       ) : (
         <Act call={closedCall} type="primary" danger onClick={stop} why={over ? t('why.over') : undefined} data-stop>
           ■ {t('stop.verb')}

@@ -3,8 +3,8 @@ import { useTranslation } from 'react-i18next';
 import { columns, latencies, rates, type Series } from '../lib/buckets.ts';
 import { usePrefs } from '../lib/store.ts';
 import type { Live } from '../lib/verdict.ts';
-import { useDark } from '../ui/dark.ts';
 import { useCount } from '../ui/bits.tsx';
+import { useDark } from '../ui/dark.ts';
 
 const Chart = lazy(() => import('../ui/uplot.tsx'));
 
@@ -26,7 +26,7 @@ export function LiveCharts({ live, series }: { live: Live; series: Series }) {
   const n = useCount();
   const c = palette(dark);
   const at = live.as_of_ms;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the series is changed in place; `at` says when
+  // the series is changed in place; `at` says when
   const points = useMemo(
     () => ({
       rates: rates(series.buckets),
@@ -40,18 +40,57 @@ export function LiveCharts({ live, series }: { live: Live; series: Series }) {
   return (
     <div className="charts">
       <Suspense fallback={<div className="chart" style={{ minHeight: 190 }} />}>
-        <Chart {...shared} log title={t('chart.rates')} unit={t('chart.perSecond')} points={points.rates}
-          lines={[{ label: t('chart.admitted'), color: c.a }, { label: 'SOLD_OUT', color: c.b, dash }, { label: 'BUSY', color: c.c, dash: dot }, { label: t('chart.otherRefusals'), color: c.d, dash: [10, 3, 2, 3] }]}
-          summary={t('chart.ratesSays', { now: n(live.rate.now), peak: n(live.rate.peak) })} />
-        <Chart {...shared} title={t('chart.stock')} unit={t('chart.units')} points={points.stock}
-          lines={[{ label: t('stock.available'), color: c.b }, { label: t('stock.held'), color: c.d, dash }, { label: t('stock.sold'), color: c.a, dash: dot }]}
-          summary={t('chart.stockSays', { available: n(live.available), held: n(live.held), sold: n(live.sold) })} />
-        <Chart {...shared} log title={t('chart.latency')} unit="ms" points={points.latencies}
-          lines={[{ label: 'p50', color: c.b }, { label: 'p99', color: c.a, dash }]}
-          summary={t('chart.latencySays', { p50: (live.p50_us / 1000).toFixed(1), p99: (live.p99_us / 1000).toFixed(1) })} />
-        <Chart {...shared} title={t('chart.queue')} points={points.queue}
-          lines={[{ label: t('chart.waiting'), color: c.a }, { label: t('chart.oldest'), color: c.c, dash }]}
-          summary={t('chart.queueSays', { n: n(live.backlog.claims) })} />
+        <Chart
+          {...shared}
+          log
+          title={t('chart.rates')}
+          unit={t('chart.perSecond')}
+          points={points.rates}
+          lines={[
+            { label: t('chart.admitted'), color: c.a },
+            { label: 'SOLD_OUT', color: c.b, dash },
+            { label: 'BUSY', color: c.c, dash: dot },
+            { label: t('chart.otherRefusals'), color: c.d, dash: [10, 3, 2, 3] },
+          ]}
+          summary={t('chart.ratesSays', { now: n(live.rate.now), peak: n(live.rate.peak) })}
+        />
+        <Chart
+          {...shared}
+          title={t('chart.stock')}
+          unit={t('chart.units')}
+          points={points.stock}
+          lines={[
+            { label: t('stock.available'), color: c.b },
+            { label: t('stock.held'), color: c.d, dash },
+            { label: t('stock.sold'), color: c.a, dash: dot },
+          ]}
+          summary={t('chart.stockSays', { available: n(live.available), held: n(live.held), sold: n(live.sold) })}
+        />
+        <Chart
+          {...shared}
+          log
+          title={t('chart.latency')}
+          unit="ms"
+          points={points.latencies}
+          lines={[
+            { label: 'p50', color: c.b },
+            { label: 'p99', color: c.a, dash },
+          ]}
+          summary={t('chart.latencySays', {
+            p50: (live.p50_us / 1000).toFixed(1),
+            p99: (live.p99_us / 1000).toFixed(1),
+          })}
+        />
+        <Chart
+          {...shared}
+          title={t('chart.queue')}
+          points={points.queue}
+          lines={[
+            { label: t('chart.waiting'), color: c.a },
+            { label: t('chart.oldest'), color: c.c, dash },
+          ]}
+          summary={t('chart.queueSays', { n: n(live.backlog.claims) })}
+        />
       </Suspense>
     </div>
   );

@@ -11,25 +11,53 @@ const seconds = 5;
 /** The funnel in the order of the gate's checks, as bars of HTML: exact numbers, readable by a screen reader. */
 export function FunnelTable({ live, series, stale }: { live: Live; series: Series; stale: boolean }) {
   const recent = series.recent(live.as_of_ms, seconds);
-  return <Funnel decisions={live.decisions} recent={recent} seconds={seconds} sold={live.sold} held={live.held} stale={stale} />;
+  return (
+    <Funnel
+      decisions={live.decisions}
+      recent={recent}
+      seconds={seconds}
+      sold={live.sold}
+      held={live.held}
+      stale={stale}
+    />
+  );
 }
 
 /** The funnel of some decisions. */
-export function Funnel(p: { decisions: Record<string, number>; recent: Record<string, number>; seconds: number; sold?: number; held?: number; stale?: boolean }) {
+export function Funnel(p: {
+  decisions: Record<string, number>;
+  recent: Record<string, number>;
+  seconds: number;
+  sold?: number;
+  held?: number;
+  stale?: boolean;
+}) {
   const { t } = useTranslation();
   const { lang } = usePrefs();
   const n = useCount();
   const f = funnel(p.decisions, p.recent, p.seconds);
   const pace = (x: number) => (x >= 1 ? n(Math.round(x)) : x > 0 ? '<1' : '');
-  const line = (key: string, name: string, means: string, count: number, width: number, kind: string, perSecond = 0) => (
+  const line = (
+    key: string,
+    name: string,
+    means: string,
+    count: number,
+    width: number,
+    kind: string,
+    perSecond = 0,
+  ) => (
     <tr key={key} className={kind} title={means}>
       <th scope="row">
         {kind === 'alarm' && <span aria-hidden="true">! </span>}
         {name}
       </th>
-      <td className="n" data-count={key}>{n(count)}</td>
+      <td className="n" data-count={key}>
+        {n(count)}
+      </td>
       <td className="n">{percent(count, f.entered, lang)}</td>
-      <td className="fill"><div style={{ width: `${100 * width}%` }} /></td>
+      <td className="fill">
+        <div style={{ width: `${100 * width}%` }} />
+      </td>
       <td className="n muted">{pace(perSecond)}</td>
     </tr>
   );
@@ -39,16 +67,33 @@ export function Funnel(p: { decisions: Record<string, number>; recent: Record<st
         <thead>
           <tr>
             <th scope="col">{t('funnel.title')}</th>
-            <th scope="col" style={{ textAlign: 'right' }}>{t('funnel.claims')}</th>
-            <th scope="col" style={{ textAlign: 'right' }}>%</th>
-            <th scope="col"><span className="sr">{t('funnel.bar')}</span></th>
-            <th scope="col" style={{ textAlign: 'right' }}>{p.seconds > 0 ? '/s' : ''}</th>
+            <th scope="col" style={{ textAlign: 'right' }}>
+              {t('funnel.claims')}
+            </th>
+            <th scope="col" style={{ textAlign: 'right' }}>
+              %
+            </th>
+            <th scope="col">
+              <span className="sr">{t('funnel.bar')}</span>
+            </th>
+            <th scope="col" style={{ textAlign: 'right' }}>
+              {p.seconds > 0 ? '/s' : ''}
+            </th>
           </tr>
         </thead>
         <tbody>
           {line('entered', t('funnel.entered'), t('funnel.enteredMeans'), f.entered, f.entered ? 1 : 0, 'sum')}
-          {f.rows.map((r) => line(r.reason, r.reason, t(`reason.${r.reason}`), r.count, r.width, r.alarm ? 'alarm' : '', r.perSecond))}
-          {line('admitted', `→ ${t('funnel.admitted')}`, t('funnel.admittedMeans'), f.admitted, logOf(f.admitted, f.entered), 'sum good')}
+          {f.rows.map((r) =>
+            line(r.reason, r.reason, t(`reason.${r.reason}`), r.count, r.width, r.alarm ? 'alarm' : '', r.perSecond),
+          )}
+          {line(
+            'admitted',
+            `→ ${t('funnel.admitted')}`,
+            t('funnel.admittedMeans'),
+            f.admitted,
+            logOf(f.admitted, f.entered),
+            'sum good',
+          )}
         </tbody>
       </table>
     </section>

@@ -1,7 +1,7 @@
+import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { useQueryClient } from '@tanstack/react-query';
 import { api } from '../lib/api.ts';
 import { go } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
@@ -27,11 +27,27 @@ export function Strip({ live, stale, ageMs, id, again, kiosk }: Props) {
   const all = checks(live);
   const wrong = all.some((c) => c.ok === false);
   const look = lookOf(live, stale);
-  const tone = look === 'stale' ? 'stale' : wrong || look === 'trouble' || look === 'stopped' ? 'bad' : ['paused', 'degraded'].includes(look) ? 'warn' : ['before', 'armed', 'settling', 'draining'].includes(look) ? 'info' : '';
+  const tone =
+    look === 'stale'
+      ? 'stale'
+      : wrong || look === 'trouble' || look === 'stopped'
+        ? 'bad'
+        : ['paused', 'degraded'].includes(look)
+          ? 'warn'
+          : ['before', 'armed', 'settling', 'draining'].includes(look)
+            ? 'info'
+            : '';
   const verified = live.checks.verified_at_ms;
-  const counted = verified ? t('verdict.counted', { span: spell(Math.max(0, serverNow() - verified)) }) : t('verdict.notCounted');
+  const counted = verified
+    ? t('verdict.counted', { span: spell(Math.max(0, serverNow() - verified)) })
+    : t('verdict.notCounted');
   return (
-    <section className={`strip ${tone}`} aria-label={t('verdict.title')} data-verdict={wrong ? 'wrong' : 'ok'} data-stale={stale}>
+    <section
+      className={`strip ${tone}`}
+      aria-label={t('verdict.title')}
+      data-verdict={wrong ? 'wrong' : 'ok'}
+      data-stale={stale}
+    >
       {sentence && <span data-sentence>{sentence}</span>}
       {!sentence?.startsWith('✗') &&
         all.map((c) => (
@@ -95,11 +111,15 @@ function useSentence(live: Live, stale: boolean, ageMs: number | undefined): str
     case 'stopped':
     case 'paused': {
       const s = live.switches?.find((x) => x.name === (look === 'stopped' ? 'closed' : 'paused') && x.value > 0);
-      const who = s ? t('look.by', { by: s.by || '—', at: stamp(s.since_ms, zone), why: s.reason || '—' }) : (live.note ?? '');
+      const who = s
+        ? t('look.by', { by: s.by || '—', at: stamp(s.since_ms, zone), why: s.reason || '—' })
+        : (live.note ?? '');
       return `${look === 'stopped' ? '■' : '❚❚'} ${t(`look.${look}`)} ${who}`;
     }
     case 'degraded': {
-      const down = Object.entries(live.health.parts).filter(([, v]) => v === 'down').map(([k]) => k);
+      const down = Object.entries(live.health.parts)
+        .filter(([, v]) => v === 'down')
+        .map(([k]) => k);
       return `! ${t('look.degraded', { parts: down.join(', ') || '—' })}`;
     }
     case 'before':
@@ -109,7 +129,9 @@ function useSentence(live: Live, stale: boolean, ageMs: number | undefined): str
     case 'draining':
       return `⧗ ${t('look.draining', { n: n(live.backlog.claims), span: live.backlog.drain_ms ? spell(live.backlog.drain_ms) : '—' })}`;
     case 'sold_out':
-      return live.sold_out_at_ms ? `● ${t('look.soldOut', { at: clock(live.sold_out_at_ms, zone, true) })}` : `● ${t('state.sold_out')}`;
+      return live.sold_out_at_ms
+        ? `● ${t('look.soldOut', { at: clock(live.sold_out_at_ms, zone, true) })}`
+        : `● ${t('state.sold_out')}`;
     case 'settling': {
       const at = live.unpaid?.next_at_ms;
       return `⧗ ${t('look.settling', { at: at ? clock(at, zone) : '—', n: n(live.unpaid?.units) })}`;
@@ -137,4 +159,3 @@ function Announce({ look, text }: { look: string; text: string }) {
     </span>
   );
 }
-

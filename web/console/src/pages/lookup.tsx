@@ -34,9 +34,25 @@ export default function Lookup() {
   return (
     <div className="stack">
       <Head title={t('lookup.title')} data={q ? data : undefined} />
-      <Input.Search key={q} defaultValue={q} allowClear enterButton={t('nav.lookup')} size="large" aria-label={t('lookup.hint')} placeholder={t('lookup.hint')} maxLength={200} onSearch={(v) => setQ(v.trim())} style={{ maxWidth: 680 }} />
+      <Input.Search
+        key={q}
+        defaultValue={q}
+        allowClear
+        enterButton={t('nav.lookup')}
+        size="large"
+        aria-label={t('lookup.hint')}
+        placeholder={t('lookup.hint')}
+        maxLength={200}
+        onSearch={(v) => setQ(v.trim())}
+        style={{ maxWidth: 680 }}
+      />
       {!q && <div className="panel muted">{t('lookup.help')}</div>}
-      {q && data.data && items.length === 0 && <div className="panel empty">{t('empty.lookup')}<div className="small">{t('lookup.refused')}</div></div>}
+      {q && data.data && items.length === 0 && (
+        <div className="panel empty">
+          {t('empty.lookup')}
+          <div className="small">{t('lookup.refused')}</div>
+        </div>
+      )}
       {items.length > 0 && (
         <div className="panel">
           <div className="row" style={{ marginBottom: 12 }}>

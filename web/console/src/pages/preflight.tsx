@@ -4,11 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { api, need, type Schemas } from '../lib/api.ts';
 import { useChange, useData } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
-import { Act, Fault, Tag, Time, type Tone } from '../ui/bits.tsx';
+import { Act, Fault, State, Tag, Time, type Tone } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
 import { JobBar } from './jobs.tsx';
-import { State } from '../ui/bits.tsx';
 
 /** The call without which there is no pre-flight. */
 export const preflightCall = 'GET /v1/admin/campaigns/{id}/preflight';
@@ -24,28 +23,73 @@ export function Preflight({ campaign: c }: { campaign: Schemas['AdminCampaign'] 
   const p = last.data;
   const none = last.error?.status === 404;
   const sign = () =>
-    p && danger({
-      tier: 'b', title: t(p.ok ? 'preflight.signTitle' : 'preflight.signAnyway', { title: c.title }), verb: t('preflight.sign'), reason: p.ok ? 'optional' : 'required',
+    p &&
+    danger({
+      tier: 'b',
+      title: t(p.ok ? 'preflight.signTitle' : 'preflight.signAnyway', { title: c.title }),
+      verb: t('preflight.sign'),
+      reason: p.ok ? 'optional' : 'required',
       body: t('preflight.signBody', { go: p.go, of: p.of }),
-      act: (_, reason) => api('POST /v1/admin/campaigns/{id}/preflight/sign-off', { path: { id: c.id }, body: { run: p.run, reason } }), done: () => t('preflight.signed'),
+      act: (_, reason) =>
+        api('POST /v1/admin/campaigns/{id}/preflight/sign-off', { path: { id: c.id }, body: { run: p.run, reason } }),
+      done: () => t('preflight.signed'),
     });
   return (
     <div className="stack">
       <div className="row">
-        <Act call="POST /v1/admin/campaigns/{id}/preflight" type="primary" loading={run.isPending} onClick={() => run.mutate({ path: { id: c.id } })}>{p ? t('preflight.again') : t('preflight.run')}</Act>
-        {p && <Act call="POST /v1/admin/campaigns/{id}/preflight/sign-off" onClick={sign} why={p.signed_at ? t('preflight.signed') : undefined}>{t('preflight.sign')}</Act>}
+        <Act
+          call="POST /v1/admin/campaigns/{id}/preflight"
+          type="primary"
+          loading={run.isPending}
+          onClick={() => run.mutate({ path: { id: c.id } })}
+        >
+          {p ? t('preflight.again') : t('preflight.run')}
+        </Act>
+        {p && (
+          <Act
+            call="POST /v1/admin/campaigns/{id}/preflight/sign-off"
+            onClick={sign}
+            why={p.signed_at ? t('preflight.signed') : undefined}
+          >
+            {t('preflight.sign')}
+          </Act>
+        )}
         <Rehearse c={c} />
-        {p && <b style={{ fontSize: 17 }}><Tag tone={p.ok ? 'ok' : 'bad'}>{p.ok ? t('preflight.go') : t('preflight.noGo')} {p.go}/{p.of}</Tag></b>}
+        {p && (
+          <b style={{ fontSize: 17 }}>
+            <Tag tone={p.ok ? 'ok' : 'bad'}>
+              {p.ok ? t('preflight.go') : t('preflight.noGo')} {p.go}/{p.of}
+            </Tag>
+          </b>
+        )}
       </div>
       {!none && <Fault problem={last.error} again={last.again} />}
       <Fault problem={run.error ?? undefined} />
       {none && <div className="panel empty">{t('preflight.none')}</div>}
       {p && (
         <div className="panel">
-          <div className="muted small"><Time at={p.at} relative /> · <span data-data>{p.author}</span>{p.signed_at && <> · {t('preflight.signedBy')} <span data-data>{p.signed_by} {p.reason}</span> <Time at={p.signed_at} /></>}</div>
+          <div className="muted small">
+            <Time at={p.at} relative /> · <span data-data>{p.author}</span>
+            {p.signed_at && (
+              <>
+                {' '}
+                · {t('preflight.signedBy')}{' '}
+                <span data-data>
+                  {p.signed_by} {p.reason}
+                </span>{' '}
+                <Time at={p.signed_at} />
+              </>
+            )}
+          </div>
           <ul className="feed">
             {p.checks.map((x) => (
-              <li key={x.name} className="row"><Tag tone={tones[x.state] ?? 'plain'}>{t(`check.${x.state}`)}</Tag> <b>{i18n.exists(`check.of.${x.name}`) ? t(`check.of.${x.name}`) : <span data-data>{x.name}</span>}</b> <span className="muted" data-data>{x.detail}</span></li>
+              <li key={x.name} className="row">
+                <Tag tone={tones[x.state] ?? 'plain'}>{t(`check.${x.state}`)}</Tag>{' '}
+                <b>{i18n.exists(`check.of.${x.name}`) ? t(`check.of.${x.name}`) : <span data-data>{x.name}</span>}</b>{' '}
+                <span className="muted" data-data>
+                  {x.detail}
+                </span>
+              </li>
             ))}
           </ul>
         </div>
@@ -66,7 +110,10 @@ function Rehearse({ c }: { c: Schemas['AdminCampaign'] }) {
   const start = useChange(rehearseCall);
   const begin = async () => {
     try {
-      await start.mutateAsync({ path: { id: c.id }, body: { id, buyers: buyers ?? undefined, seconds: seconds ?? undefined } });
+      await start.mutateAsync({
+        path: { id: c.id },
+        body: { id, buyers: buyers ?? undefined, seconds: seconds ?? undefined },
+      });
       setOpen(false);
     } catch {
       // Shown in the dialog; trying again sends the same id.
@@ -74,13 +121,40 @@ function Rehearse({ c }: { c: Schemas['AdminCampaign'] }) {
   };
   return (
     <>
-      <Act call={rehearseCall} onClick={() => { setId(newId('job')); start.reset(); setOpen(true); }}>{t('rehearse.verb')}</Act>
-      <Modal open={open} onCancel={() => setOpen(false)} closable={false} title={t('rehearse.title')}
-        footer={[<Button key="n" onClick={() => setOpen(false)}>{t('act.cancel')}</Button>, <Button key="y" type="primary" loading={start.isPending} onClick={begin}>{t('rehearse.verb')}</Button>]}>
+      <Act
+        call={rehearseCall}
+        onClick={() => {
+          setId(newId('job'));
+          start.reset();
+          setOpen(true);
+        }}
+      >
+        {t('rehearse.verb')}
+      </Act>
+      <Modal
+        open={open}
+        onCancel={() => setOpen(false)}
+        closable={false}
+        title={t('rehearse.title')}
+        footer={[
+          <Button key="n" onClick={() => setOpen(false)}>
+            {t('act.cancel')}
+          </Button>,
+          <Button key="y" type="primary" loading={start.isPending} onClick={begin}>
+            {t('rehearse.verb')}
+          </Button>,
+        ]}
+      >
         <div className="stack">
           <div>{t('rehearse.body')}</div>
-          <label><div>{t('rehearse.buyers')}</div><InputNumber min={1} max={20000} precision={0} value={buyers} onChange={setBuyers} /></label>
-          <label><div>{t('rehearse.seconds')}</div><InputNumber min={0.1} max={60} value={seconds} onChange={setSeconds} /></label>
+          <label>
+            <div>{t('rehearse.buyers')}</div>
+            <InputNumber min={1} max={20000} precision={0} value={buyers} onChange={setBuyers} />
+          </label>
+          <label>
+            <div>{t('rehearse.seconds')}</div>
+            <InputNumber min={0.1} max={60} value={seconds} onChange={setSeconds} />
+          </label>
           <Fault problem={start.error ?? undefined} />
         </div>
       </Modal>
@@ -90,17 +164,26 @@ function Rehearse({ c }: { c: Schemas['AdminCampaign'] }) {
 
 function Rehearsals({ c }: { c: Schemas['AdminCampaign'] }) {
   const { t } = useTranslation();
-  const list = useData('GET /v1/admin/jobs', { query: { kind: 'rehearsal', object: `campaign/${c.id}`, limit: 20 } }, 'live');
+  const list = useData(
+    'GET /v1/admin/jobs',
+    { query: { kind: 'rehearsal', object: `campaign/${c.id}`, limit: 20 } },
+    'live',
+  );
   return (
     <div>
       <h2>{t('rehearse.list')}</h2>
-      <List<Schemas['JobAnswer']> name={`rehearsals-${c.id}`} data={list} rowKey={(j) => j.id} nothing={t('rehearse.none')}
+      <List<Schemas['JobAnswer']>
+        name={`rehearsals-${c.id}`}
+        data={list}
+        rowKey={(j) => j.id}
+        nothing={t('rehearse.none')}
         columns={[
           { title: t('field.time'), render: (_, j) => <Time at={j.created_at} /> },
           { title: t('field.state'), render: (_, j) => <State of={j.state} /> },
           { title: t('jobs.progress'), width: 200, render: (_, j) => <JobBar j={j} /> },
           { title: t('reconcile.result'), render: (_, j) => <Outcome j={j} /> },
-        ]} />
+        ]}
+      />
     </div>
   );
 }
@@ -110,5 +193,13 @@ function Outcome({ j }: { j: Schemas['JobAnswer'] }) {
   const r = j.result as { ok?: boolean; verdict?: string; claims_per_s?: number; p99_ms?: number } | undefined;
   if (j.fault) return <span data-data>{j.fault}</span>;
   if (!r) return <span>—</span>;
-  return <span className="row"><Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag> <span data-data>{r.verdict}</span> <span className="num">{t('rehearse.figures', { rate: Math.round(r.claims_per_s ?? 0), p99: Math.round(r.p99_ms ?? 0) })}</span></span>;
+  return (
+    <span className="row">
+      <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>{' '}
+      <span data-data>{r.verdict}</span>{' '}
+      <span className="num">
+        {t('rehearse.figures', { rate: Math.round(r.claims_per_s ?? 0), p99: Math.round(r.p99_ms ?? 0) })}
+      </span>
+    </span>
+  );
 }

@@ -18,34 +18,76 @@ export default function Reconcile() {
   const [campaign, setCampaign] = useParam('campaign');
   const [cursor] = useParam('cursor');
   const campaigns = useData('GET /v1/admin/campaigns', { query: { limit: 200 } });
-  const list = useData('GET /v1/admin/reconcile', { query: { campaign_id: campaign || undefined, cursor: cursor || undefined, limit: 50 } });
+  const list = useData('GET /v1/admin/reconcile', {
+    query: { campaign_id: campaign || undefined, cursor: cursor || undefined, limit: 50 },
+  });
   const title = campaigns.data?.items.find((c) => c.id === campaign)?.title ?? campaign;
   const run = () =>
     danger({
-      tier: 'c', typed: campaign, title: t('reconcile.title', { title }), verb: t('reconcile.verb'), body: t('reconcile.body'),
+      tier: 'c',
+      typed: campaign,
+      title: t('reconcile.title', { title }),
+      verb: t('reconcile.verb'),
+      body: t('reconcile.body'),
       act: (_, reason) => api('POST /v1/admin/reconcile', { body: { campaign_id: campaign, reason } }),
       done: (r: Run) => t('reconcile.done', { found: r.found.length, drift: r.drift }),
     });
   return (
     <>
       <Head title={t('nav.reconcile')} data={list}>
-        <Act call="POST /v1/admin/reconcile" onClick={run} why={campaign ? undefined : t('reconcile.choose')}>{t('reconcile.verb')}</Act>
+        <Act call="POST /v1/admin/reconcile" onClick={run} why={campaign ? undefined : t('reconcile.choose')}>
+          {t('reconcile.verb')}
+        </Act>
       </Head>
       <div className="filters">
-        <Select aria-label={t('field.campaign')} value={campaign} onChange={(v) => setCampaign(v, 'cursor')} style={{ width: 300, maxWidth: '100%' }} options={[{ value: '', label: t('filter.all') }, ...(campaigns.data?.items ?? []).map((c) => ({ value: c.id, label: <span data-data>{c.title}</span> }))]} />
+        <Select
+          aria-label={t('field.campaign')}
+          value={campaign}
+          onChange={(v) => setCampaign(v, 'cursor')}
+          style={{ width: 300, maxWidth: '100%' }}
+          options={[
+            { value: '', label: t('filter.all') },
+            ...(campaigns.data?.items ?? []).map((c) => ({ value: c.id, label: <span data-data>{c.title}</span> })),
+          ]}
+        />
       </div>
       {campaign && <Verified id={campaign} />}
-      <List<Run> name="reconcile" data={list} rowKey={(r) => `${r.campaign_id}${r.started_at}${r.id ?? ''}`} filtered={Boolean(campaign)} clear={() => go('/reconcile', true)} nothing={t('empty.runs')} expand={(r) => <Found r={r} />}
+      <List<Run>
+        name="reconcile"
+        data={list}
+        rowKey={(r) => `${r.campaign_id}${r.started_at}${r.id ?? ''}`}
+        filtered={Boolean(campaign)}
+        clear={() => go('/reconcile', true)}
+        nothing={t('empty.runs')}
+        expand={(r) => <Found r={r} />}
         columns={[
           { title: t('field.time'), render: (_, r) => <Time at={r.started_at} /> },
-          { title: t('field.campaign'), render: (_, r) => <Link to={`/campaigns/${encodeURIComponent(r.campaign_id)}`} className="mono" data-data>{r.campaign_id}</Link> },
-          { title: t('reconcile.result'), render: (_, r) => <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag> },
+          {
+            title: t('field.campaign'),
+            render: (_, r) => (
+              <Link to={`/campaigns/${encodeURIComponent(r.campaign_id)}`} className="mono" data-data>
+                {r.campaign_id}
+              </Link>
+            ),
+          },
+          {
+            title: t('reconcile.result'),
+            render: (_, r) => <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>,
+          },
           { title: t('reconcile.checked'), align: 'right', render: (_, r) => n(r.claims) },
           { title: t('reconcile.differences'), align: 'right', render: (_, r) => n(r.differences) },
           { title: t('verdict.driftName'), align: 'right', render: (_, r) => n(r.drift) },
           { title: t('reconcile.took'), align: 'right', render: (_, r) => spell(r.took_ms) },
-          { title: t('reconcile.sum'), render: (_, r) => <span className="num">{n(r.available)} + {n(r.queued)} + {n(r.held)} + {n(r.sold)} = {n(r.total)}</span> },
-        ]} />
+          {
+            title: t('reconcile.sum'),
+            render: (_, r) => (
+              <span className="num">
+                {n(r.available)} + {n(r.queued)} + {n(r.held)} + {n(r.sold)} = {n(r.total)}
+              </span>
+            ),
+          },
+        ]}
+      />
     </>
   );
 }
@@ -57,9 +99,22 @@ function Verified({ id }: { id: string }) {
   const v = verify.data;
   return (
     <div className="panel num" style={{ marginBottom: 12 }}>
-      <h2>{t('stock.verified')} {v && <Tag tone={v.ok ? 'ok' : 'bad'}>{v.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>}</h2>
+      <h2>
+        {t('stock.verified')}{' '}
+        {v && <Tag tone={v.ok ? 'ok' : 'bad'}>{v.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>}
+      </h2>
       <Fault problem={verify.error} again={verify.again} />
-      {v && <Facts rows={[[t('stock.sum'), `${n(v.available)} + ${n(v.queued)} + ${n(v.held)} + ${n(v.sold)} = ${n(v.total)}`], [t('verdict.oversoldName'), n(v.units_over_total)], [t('verdict.overLimitName'), n(v.users_over_limit)], [t('verdict.driftName'), n(v.drift)], [t('verdict.at'), <Time key="a" at={v.checked_at} />]]} />}
+      {v && (
+        <Facts
+          rows={[
+            [t('stock.sum'), `${n(v.available)} + ${n(v.queued)} + ${n(v.held)} + ${n(v.sold)} = ${n(v.total)}`],
+            [t('verdict.oversoldName'), n(v.units_over_total)],
+            [t('verdict.overLimitName'), n(v.users_over_limit)],
+            [t('verdict.driftName'), n(v.drift)],
+            [t('verdict.at'), <Time key="a" at={v.checked_at} />],
+          ]}
+        />
+      )}
     </div>
   );
 }
@@ -73,7 +128,15 @@ function Found({ r }: { r: Run }) {
     <ul className="feed">
       {r.found.map((f, i) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: findings have no id of their own
-        <li key={i}><b>{t(`drift.${f.kind}`)}</b> {f.claim_id && <Id id={f.claim_id} />} <span className="num">{n(f.units)}</span> <span data-data>{f.detail}</span> {f.repair && <Tag tone="info"><span data-data>{f.repair}</span></Tag>}</li>
+        <li key={i}>
+          <b>{t(`drift.${f.kind}`)}</b> {f.claim_id && <Id id={f.claim_id} />} <span className="num">{n(f.units)}</span>{' '}
+          <span data-data>{f.detail}</span>{' '}
+          {f.repair && (
+            <Tag tone="info">
+              <span data-data>{f.repair}</span>
+            </Tag>
+          )}
+        </li>
       ))}
     </ul>
   );

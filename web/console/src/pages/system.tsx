@@ -18,7 +18,9 @@ export default function System() {
   const c = cap.data;
   const copy = async () => {
     try {
-      await navigator.clipboard.writeText(JSON.stringify({ nodes: nodes.data, server: c, settings: config.data }, null, 2));
+      await navigator.clipboard.writeText(
+        JSON.stringify({ nodes: nodes.data, server: c, settings: config.data }, null, 2),
+      );
       setCopied(true);
       setTimeout(() => setCopied(false), 1500);
     } catch {
@@ -27,34 +29,121 @@ export default function System() {
   };
   return (
     <div className="stack">
-      <Head title={t('nav.system')} data={nodes}><Button onClick={copy}>{copied ? '✓' : t('system.copy')}</Button></Head>
-      <Table<Schemas['NodeAnswer']> dataSource={nodes.data?.items ?? []} rowKey="id" size="small" pagination={false} scroll={{ x: 'max-content' }} locale={{ emptyText: '—' }}
+      <Head title={t('nav.system')} data={nodes}>
+        <Button onClick={copy}>{copied ? '✓' : t('system.copy')}</Button>
+      </Head>
+      <Table<Schemas['NodeAnswer']>
+        dataSource={nodes.data?.items ?? []}
+        rowKey="id"
+        size="small"
+        pagination={false}
+        scroll={{ x: 'max-content' }}
+        locale={{ emptyText: '—' }}
         columns={[
-          { title: t('system.node'), render: (_, x) => <><b data-data>{x.name}</b> {x.self && <Tag tone="info">{t('system.self')}</Tag>}</> },
-          { title: t('field.state'), render: (_, x) => <Tag tone={x.alive ? 'ok' : 'bad'}>{x.alive ? t('system.alive') : t('system.gone', { span: spell(x.age_ms) })}</Tag> },
-          { title: t('system.inForce'), render: (_, x) => <Tag tone={x.in_force ? 'ok' : 'warn'}>{x.in_force ? t('yes') : t('no')}</Tag> },
+          {
+            title: t('system.node'),
+            render: (_, x) => (
+              <>
+                <b data-data>{x.name}</b> {x.self && <Tag tone="info">{t('system.self')}</Tag>}
+              </>
+            ),
+          },
+          {
+            title: t('field.state'),
+            render: (_, x) => (
+              <Tag tone={x.alive ? 'ok' : 'bad'}>
+                {x.alive ? t('system.alive') : t('system.gone', { span: spell(x.age_ms) })}
+              </Tag>
+            ),
+          },
+          {
+            title: t('system.inForce'),
+            render: (_, x) => <Tag tone={x.in_force ? 'ok' : 'warn'}>{x.in_force ? t('yes') : t('no')}</Tag>,
+          },
           { title: t('system.skew'), align: 'right', render: (_, x) => `${x.skew_ms} ms` },
-          { title: t('field.version'), render: (_, x) => <span className="mono" data-data>{x.version}</span> },
+          {
+            title: t('field.version'),
+            render: (_, x) => (
+              <span className="mono" data-data>
+                {x.version}
+              </span>
+            ),
+          },
           { title: t('system.uptime'), render: (_, x) => spell(now - Date.parse(x.started_at)) },
           { title: t('field.addr'), render: (_, x) => <Id id={x.addr} /> },
-        ]} />
+        ]}
+      />
       <div className="cols">
         {c && (
           <section className="panel">
             <h2>{t('system.made')}</h2>
-            <Facts rows={[[t('field.version'), <span key="v" className="mono" data-data>{c.version}</span>], [t('system.admission'), <code key="a" data-data>{c.admission}</code>], [t('part.ledger'), <code key="l" data-data>{c.ledger}</code>], [t('system.queue'), <code key="q" data-data>{c.queue ?? '—'}</code>], [t('system.sandbox'), c.sandbox ? t('yes') : t('no')], [t('system.page'), c.public_url ? <a key="p" href={c.public_url} data-data>{c.public_url}</a> : '—']]} />
+            <Facts
+              rows={[
+                [
+                  t('field.version'),
+                  <span key="v" className="mono" data-data>
+                    {c.version}
+                  </span>,
+                ],
+                [
+                  t('system.admission'),
+                  <code key="a" data-data>
+                    {c.admission}
+                  </code>,
+                ],
+                [
+                  t('part.ledger'),
+                  <code key="l" data-data>
+                    {c.ledger}
+                  </code>,
+                ],
+                [
+                  t('system.queue'),
+                  <code key="q" data-data>
+                    {c.queue ?? '—'}
+                  </code>,
+                ],
+                [t('system.sandbox'), c.sandbox ? t('yes') : t('no')],
+                [
+                  t('system.page'),
+                  c.public_url ? (
+                    <a key="p" href={c.public_url} data-data>
+                      {c.public_url}
+                    </a>
+                  ) : (
+                    '—'
+                  ),
+                ],
+              ]}
+            />
           </section>
         )}
         <section className="panel">
           <h2>{t('system.links')}</h2>
-          <div className="row"><a href="/metrics">/metrics</a> <a href="/docs">/docs</a> <a href="/openapi.json">/openapi.json</a> <a href="/readyz">/readyz</a></div>
-          <p className="muted small">{t('system.now')} <Time at={now} /></p>
+          <div className="row">
+            <a href="/metrics">/metrics</a> <a href="/docs">/docs</a> <a href="/openapi.json">/openapi.json</a>{' '}
+            <a href="/readyz">/readyz</a>
+          </div>
+          <p className="muted small">
+            {t('system.now')} <Time at={now} />
+          </p>
         </section>
       </div>
       {config.data && (
         <section>
           <h2>{t('system.settings')}</h2>
-          <Table dataSource={config.data.items ?? []} rowKey="key" size="small" pagination={false} scroll={{ x: 'max-content' }} columns={[{ title: t('system.key'), render: (_, s) => <code data-data>{s.key}</code> }, { title: t('switches.value'), render: (_, s) => <code data-data>{s.value || '—'}</code> }, { title: t('field.source'), render: (_, s) => <span data-data>{s.source}</span> }]} />
+          <Table
+            dataSource={config.data.items ?? []}
+            rowKey="key"
+            size="small"
+            pagination={false}
+            scroll={{ x: 'max-content' }}
+            columns={[
+              { title: t('system.key'), render: (_, s) => <code data-data>{s.key}</code> },
+              { title: t('switches.value'), render: (_, s) => <code data-data>{s.value || '—'}</code> },
+              { title: t('field.source'), render: (_, s) => <span data-data>{s.source}</span> },
+            ]}
+          />
         </section>
       )}
       {config.error?.status !== 403 && <Fault problem={config.error} again={config.again} />}

@@ -26,26 +26,50 @@ export function Timeline({ q }: { q: string }) {
 export function Entries({ items }: { items: Entry[] }) {
   const { t, i18n } = useTranslation();
   return (
-    <Line items={items.map((e, i) => {
-      const before = i > 0 ? millis(items[i - 1]?.at) : undefined;
-      const at = millis(e.at);
-      const code = codeOf(e);
-      return {
-        key: `${e.at}${e.type}${i}`,
-        color: code === 'CONFIRMED' || /paid|confirmed/.test(e.type) ? 'green' : /reject|refus|block|dead/.test(e.type) ? 'red' : 'gray',
-        content: (
-          <div>
-            <div className="row">
-              <b className="mono" data-data>{e.type}</b> <span className="mono" data-data>{e.subject}</span>
-              {code && <b className="mono" data-data>{code}</b>}
+    <Line
+      items={items.map((e, i) => {
+        const before = i > 0 ? millis(items[i - 1]?.at) : undefined;
+        const at = millis(e.at);
+        const code = codeOf(e);
+        return {
+          key: `${e.at}${e.type}${i}`,
+          color:
+            code === 'CONFIRMED' || /paid|confirmed/.test(e.type)
+              ? 'green'
+              : /reject|refus|block|dead/.test(e.type)
+                ? 'red'
+                : 'gray',
+          content: (
+            <div>
+              <div className="row">
+                <b className="mono" data-data>
+                  {e.type}
+                </b>{' '}
+                <span className="mono" data-data>
+                  {e.subject}
+                </span>
+                {code && (
+                  <b className="mono" data-data>
+                    {code}
+                  </b>
+                )}
+              </div>
+              <div className="small muted num">
+                <Time at={e.at} ms />
+                {before !== undefined && at !== undefined && ` · +${span(at - before, units)}`}
+              </div>
+              {code && i18n.exists(`reason.${code}`) && <div>{t(`reason.${code}`)}</div>}
+              {e.data ? (
+                <details>
+                  <summary>{t('act.details')}</summary>
+                  <Code value={e.data} />
+                </details>
+              ) : null}
             </div>
-            <div className="small muted num"><Time at={e.at} ms />{before !== undefined && at !== undefined && ` · +${span(at - before, units)}`}</div>
-            {code && i18n.exists(`reason.${code}`) && <div>{t(`reason.${code}`)}</div>}
-            {e.data ? <details><summary>{t('act.details')}</summary><Code value={e.data} /></details> : null}
-          </div>
-        ),
-      };
-    })} />
+          ),
+        };
+      })}
+    />
   );
 }
 

@@ -36,7 +36,15 @@ export function Tag({ tone, children }: { tone: Tone; children: ReactNode }) {
 }
 
 /** A moment with its offset; relative beside it where asked for. */
-export function Time({ at, relative, ms }: { at: string | number | undefined | null; relative?: boolean; ms?: boolean }) {
+export function Time({
+  at,
+  relative,
+  ms,
+}: {
+  at: string | number | undefined | null;
+  relative?: boolean;
+  ms?: boolean;
+}) {
   const { zone } = usePrefs();
   const { t } = useTranslation();
   const spell = useSpan();
@@ -48,7 +56,10 @@ export function Time({ at, relative, ms }: { at: string | number | undefined | n
     <span className="nowrap">
       <time dateTime={new Date(m).toISOString()}>{stamp(m, zone, ms)}</time>
       {relative && (
-        <span className="muted"> · {d > 0 ? t('time.in', { span: spell(d) }) : t('time.ago', { span: spell(-d) })}</span>
+        <span className="muted">
+          {' '}
+          · {d > 0 ? t('time.in', { span: spell(d) }) : t('time.ago', { span: spell(-d) })}
+        </span>
       )}
     </span>
   );
@@ -77,7 +88,15 @@ export function Id({ id, children }: { id: string | undefined; children?: ReactN
         {done ? (
           '✓'
         ) : (
-          <svg width="13" height="13" viewBox="0 0 16 16" fill="none" stroke="currentColor" strokeWidth="1.6" aria-hidden="true">
+          <svg
+            width="13"
+            height="13"
+            viewBox="0 0 16 16"
+            fill="none"
+            stroke="currentColor"
+            strokeWidth="1.6"
+            aria-hidden="true"
+          >
             <rect x="5.5" y="5.5" width="9" height="9" rx="1.5" />
             <path d="M10.5 3V2.5a1 1 0 0 0-1-1h-7a1 1 0 0 0-1 1v7a1 1 0 0 0 1 1H3" />
           </svg>
@@ -158,7 +177,9 @@ export function Act({ call, why, ...rest }: { call: string; why?: string } & But
   const { session } = useSession();
   const role = need(call);
   if (role === undefined) return null; // this version has no such call
-  const reason = may(session.role, call) ? why : t('role.lacks', { role: t(`role.${role}`), own: t(`role.${session.role}`) });
+  const reason = may(session.role, call)
+    ? why
+    : t('role.lacks', { role: t(`role.${role}`), own: t(`role.${session.role}`) });
   if (!reason) return <Button {...rest} />;
   return (
     <Tooltip title={reason}>
@@ -172,15 +193,15 @@ export function Act({ call, why, ...rest }: { call: string; why?: string } & But
 
 /** What there is to say of one thing. */
 export function Facts({ rows }: { rows: [string, ReactNode][] }) {
-  return (
-    <dl className="facts">
-      {rows.map(([k, v]) => [<dt key={`t${k}`}>{k}</dt>, <dd key={`d${k}`}>{v}</dd>])}
-    </dl>
-  );
+  return <dl className="facts">{rows.map(([k, v]) => [<dt key={`t${k}`}>{k}</dt>, <dd key={`d${k}`}>{v}</dd>])}</dl>;
 }
 
 /** A stack bar of a campaign's units. */
-export function StockBar({ c }: { c: { total: number; sold: number; held: number; queued: number; available: number } }) {
+export function StockBar({
+  c,
+}: {
+  c: { total: number; sold: number; held: number; queued: number; available: number };
+}) {
   const { t } = useTranslation();
   const n = useCount();
   const w = (x: number) => ({ width: `${c.total ? (100 * x) / c.total : 0}%` });
@@ -205,11 +226,39 @@ export function Code({ value }: { value: unknown }) {
 }
 
 const stateTones: Record<string, Tone> = {
-  draft: 'plain', scheduled: 'info', live: 'ok', paused: 'warn', frozen: 'bad', sold_out: 'info', ended: 'plain',
-  unpaid: 'warn', paid: 'ok', closed: 'plain', refunded: 'info', issued: 'ok', locked: 'warn', redeemed: 'info',
-  expired: 'plain', revoked: 'bad', queued: 'warn', confirmed: 'ok', rejected: 'bad', released: 'plain', kept: 'warn',
-  replayed: 'ok', discarded: 'bad', applied: 'ok', refund_due: 'bad', ignored: 'plain', mismatch: 'bad',
-  unknown_order: 'bad', waiting: 'info', running: 'info', done: 'ok', failed: 'bad', cancelled: 'plain',
+  draft: 'plain',
+  scheduled: 'info',
+  live: 'ok',
+  paused: 'warn',
+  frozen: 'bad',
+  sold_out: 'info',
+  ended: 'plain',
+  unpaid: 'warn',
+  paid: 'ok',
+  closed: 'plain',
+  refunded: 'info',
+  issued: 'ok',
+  locked: 'warn',
+  redeemed: 'info',
+  expired: 'plain',
+  revoked: 'bad',
+  queued: 'warn',
+  confirmed: 'ok',
+  rejected: 'bad',
+  released: 'plain',
+  kept: 'warn',
+  replayed: 'ok',
+  discarded: 'bad',
+  applied: 'ok',
+  refund_due: 'bad',
+  ignored: 'plain',
+  mismatch: 'bad',
+  unknown_order: 'bad',
+  waiting: 'info',
+  running: 'info',
+  done: 'ok',
+  failed: 'bad',
+  cancelled: 'plain',
 };
 
 /** The state of a campaign, an order, a coupon … */

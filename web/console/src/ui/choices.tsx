@@ -13,8 +13,22 @@ export function Choices() {
         value={prefs.lang}
         onChange={(lang: Prefs['lang']) => setPrefs({ lang })}
         options={[
-          { value: 'zh', label: <span data-data lang="zh-CN">中文</span> },
-          { value: 'en', label: <span data-data lang="en">English</span> },
+          {
+            value: 'zh',
+            label: (
+              <span data-data lang="zh-CN">
+                中文
+              </span>
+            ),
+          },
+          {
+            value: 'en',
+            label: (
+              <span data-data lang="en">
+                English
+              </span>
+            ),
+          },
         ]}
         style={{ width: 100 }}
       />

@@ -1,7 +1,16 @@
-import { Button, Input, type InputRef, Modal } from 'antd';
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from 'react';
-import { useTranslation } from 'react-i18next';
 import { useQueryClient } from '@tanstack/react-query';
+import { Button, Input, type InputRef, Modal } from 'antd';
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { useTranslation } from 'react-i18next';
 import { Problem } from '../lib/api.ts';
 import { refreshAll } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
@@ -70,13 +79,15 @@ function Dialog({ danger, open, close }: { danger: Danger & { id: string }; open
     try {
       const answer = await danger.act(danger.id, reason.trim());
       setPhase({ at: 'done', says: danger.done?.(answer as never) ?? t('danger.done') });
-      setTimeout(() => cancel.current?.focus(), 0);
     } catch (e) {
       setPhase({ at: 'failed', problem: e instanceof Problem ? e : new Problem(0, { title: String(e) }, '') });
     }
     void refreshAll(client);
   };
   const finished = phase.at === 'done';
+  useLayoutEffect(() => {
+    if (finished) cancel.current?.focus();
+  }, [finished]);
   return (
     <Modal
       open={open}

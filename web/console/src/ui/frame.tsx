@@ -1,8 +1,8 @@
 import { Button, Drawer, Dropdown, Select } from 'antd';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { need, type Schemas } from '../lib/api.ts';
 import { type Data, useData } from '../lib/data.ts';
-import type { Schemas } from '../lib/api.ts';
 import { go, Link, usePath } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { type Prefs, setPrefs, useNow, usePrefs } from '../lib/store.ts';
@@ -23,7 +23,7 @@ export function Frame({ children }: { children: ReactNode }) {
   const letters = useData('GET /v1/admin/dead-letters', { query: { state: 'kept', limit: 100 } }, 'slow');
   const main = useRef<HTMLElement>(null);
   useKeys(() => setSearch(true));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new place closes the menu
+  // a new place closes the menu
   useEffect(() => {
     setMenu(false);
     const name = routes.find((r) => r.path === path)?.name;
@@ -32,14 +32,29 @@ export function Frame({ children }: { children: ReactNode }) {
   const badges: Record<string, number> = { '/dead-letters': letters.data?.items.length ?? 0 };
   return (
     <div className="frame">
-      <a className="skip" href="#content" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>
+      <a
+        className="skip"
+        href="#content"
+        onClick={(e) => {
+          e.preventDefault();
+          main.current?.focus();
+        }}
+      >
         {t('top.skip')}
       </a>
       <nav className="side" aria-label={t('top.nav')}>
         <Brand />
         <Nav path={path} badges={badges} />
       </nav>
-      <Drawer open={menu} onClose={() => setMenu(false)} placement="left" size={260} title={null} closable={false} aria-label={t('top.nav')}>
+      <Drawer
+        open={menu}
+        onClose={() => setMenu(false)}
+        placement="left"
+        size={260}
+        title={null}
+        closable={false}
+        aria-label={t('top.nav')}
+      >
         <nav className="navdrawer" aria-label={t('top.nav')}>
           <Brand />
           <Nav path={path} badges={badges} />
@@ -47,17 +62,26 @@ export function Frame({ children }: { children: ReactNode }) {
       </Drawer>
       <div className="main">
         <header className="top">
-          <Button className="only-phone" onClick={() => setMenu(true)} aria-label={t('top.menu')}>☰</Button>
-          <span className="env" data-data title={location.host}>{location.host}</span>
+          <Button className="only-phone" onClick={() => setMenu(true)} aria-label={t('top.menu')}>
+            ☰
+          </Button>
+          <Environment />
           <ServerClock />
           <Nodes nodes={nodes} />
           <span className="grow" />
-          <Button onClick={() => setSearch(true)}>{t('top.search')} <kbd className="hide-phone" style={{ marginInlineStart: 6 }}>⌘K</kbd></Button>
+          <Button onClick={() => setSearch(true)}>
+            {t('top.search')}{' '}
+            <kbd className="hide-phone" style={{ marginInlineStart: 6 }}>
+              ⌘K
+            </kbd>
+          </Button>
           <Refresh />
           <Account />
         </header>
         <RedBar />
-        <main className="content" id="content" ref={main} tabIndex={-1}>{children}</main>
+        <main className="content" id="content" ref={main} tabIndex={-1}>
+          {children}
+        </main>
       </div>
       <Search open={search} close={() => setSearch(false)} />
     </div>
@@ -103,13 +127,29 @@ function Nav({ path, badges }: { path: string; badges: Record<string, number> })
   );
 }
 
+/** What operators call this installation, and its address. */
+function Environment() {
+  const cap = useData('GET /v1/admin/capabilities', {}, 'once', need('GET /v1/admin/capabilities') !== undefined);
+  const name = cap.data?.environment || location.host;
+  return (
+    <span className={/^prod/i.test(name) ? 'env prod' : 'env'} data-data title={location.host}>
+      {name}
+    </span>
+  );
+}
+
 function ServerClock() {
   const { t } = useTranslation();
   const { zone } = usePrefs();
   useNow();
   const now = serverNow();
   return (
-    <button type="button" className="plainbutton num" title={t('top.zone')} onClick={() => setPrefs({ zone: zone === 'utc' ? 'viewer' : 'utc' })}>
+    <button
+      type="button"
+      className="plainbutton num"
+      title={t('top.zone')}
+      onClick={() => setPrefs({ zone: zone === 'utc' ? 'viewer' : 'utc' })}
+    >
       {clock(now, zone)} {offsetName(offsetMinutes(now, zone))}
     </button>
   );
@@ -123,7 +163,10 @@ function Nodes({ nodes }: { nodes: Data<Schemas['NodeListOutputBody']> }) {
   const limit = refresh === 0 ? 60_000 : 15_000;
   return (
     <span className="small num" data-nodes>
-      {nodes.data ? t('top.nodes', { n: good, of: all.length }) : '—'} <span className="hide-phone"><DataAge at={nodes.at} limit={limit} /></span>
+      {nodes.data ? t('top.nodes', { n: good, of: all.length }) : '—'}{' '}
+      <span className="hide-phone">
+        <DataAge at={nodes.at} limit={limit} />
+      </span>
     </span>
   );
 }
@@ -132,8 +175,17 @@ function Refresh() {
   const { t } = useTranslation();
   const { refresh } = usePrefs();
   return (
-    <Select aria-label={t('top.refresh')} value={refresh} onChange={(v: Prefs['refresh']) => setPrefs({ refresh: v })} style={{ width: 128 }}
-      options={[{ value: 1, label: t('top.every', { s: 1 }) }, { value: 5, label: t('top.every', { s: 5 }) }, { value: 0, label: `❚❚ ${t('top.paused')}` }]} />
+    <Select
+      aria-label={t('top.refresh')}
+      value={refresh}
+      onChange={(v: Prefs['refresh']) => setPrefs({ refresh: v })}
+      style={{ width: 128 }}
+      options={[
+        { value: 1, label: t('top.every', { s: 1 }) },
+        { value: 5, label: t('top.every', { s: 5 }) },
+        { value: 0, label: `❚❚ ${t('top.paused')}` },
+      ]}
+    />
   );
 }
 
@@ -143,17 +195,34 @@ function Account() {
   const { keys } = usePrefs();
   const [open, setOpen] = useState(false);
   return (
-    <Dropdown open={open} onOpenChange={setOpen} trigger={['click']} popupRender={() => (
-      <div className="panel stack" style={{ boxShadow: '0 6px 24px rgba(0,0,0,.25)' }}>
-        <div>
-          <b data-data>{session.name}</b> · {t(`role.${session.role}`)}
-          <div className="muted small">{t('top.until')} <Time at={session.expires_at} /></div>
+    <Dropdown
+      open={open}
+      onOpenChange={setOpen}
+      trigger={['click']}
+      popupRender={() => (
+        <div className="panel stack" style={{ boxShadow: '0 6px 24px rgba(0,0,0,.25)' }}>
+          <div>
+            <b data-data>{session.name}</b> · {t(`role.${session.role}`)}
+            <div className="muted small">
+              {t('top.until')} <Time at={session.expires_at} />
+            </div>
+          </div>
+          <div className="row">
+            <Choices />
+          </div>
+          <label className="row">
+            <input
+              type="checkbox"
+              style={{ width: 24, height: 24 }}
+              checked={keys}
+              onChange={(e) => setPrefs({ keys: e.target.checked })}
+            />{' '}
+            {t('top.keys')}
+          </label>
+          <Button onClick={signOut}>{t('signin.out')}</Button>
         </div>
-        <div className="row"><Choices /></div>
-        <label className="row"><input type="checkbox" style={{ width: 24, height: 24 }} checked={keys} onChange={(e) => setPrefs({ keys: e.target.checked })} /> {t('top.keys')}</label>
-        <Button onClick={signOut}>{t('signin.out')}</Button>
-      </div>
-    )}>
+      )}
+    >
       <Button aria-expanded={open}>{t(`role.${session.role}`)} ▾</Button>
     </Dropdown>
   );
@@ -173,15 +242,39 @@ function RedBar() {
     <div className="redbar" role="region" aria-label={t('redbar.title')} data-redbar>
       {off.slice(0, 5).map((s) => (
         <span key={`${s.name}${s.campaign_id ?? ''}`}>
-          ■ {t(`redbar.${s.name}`)} {s.campaign_id ? <Link to={`/live/${encodeURIComponent(s.campaign_id)}`} data-data>{s.campaign_id}</Link> : t('redbar.all')}
-          {' · '}<Time at={s.at} />{s.author && <> · <span data-data>{s.author}</span></>}{s.reason && <> · <span data-data>{s.reason}</span></>}{' '}
+          ■ {t(`redbar.${s.name}`)}{' '}
+          {s.campaign_id ? (
+            <Link to={`/live/${encodeURIComponent(s.campaign_id)}`} data-data>
+              {s.campaign_id}
+            </Link>
+          ) : (
+            t('redbar.all')
+          )}
+          {' · '}
+          <Time at={s.at} />
+          {s.author && (
+            <>
+              {' '}
+              · <span data-data>{s.author}</span>
+            </>
+          )}
+          {s.reason && (
+            <>
+              {' '}
+              · <span data-data>{s.reason}</span>
+            </>
+          )}{' '}
           <Link to="/switches">{t('redbar.open')}</Link>
         </span>
       ))}
       {off.length > 5 && <Link to="/switches">+{off.length - 5}</Link>}
       {bad.map((c) => (
         <span key={c.id}>
-          ✗ {t('redbar.frozen')} <Link to={`/live/${encodeURIComponent(c.id)}`} data-data>{c.title}</Link> <span data-data>{c.state_note}</span>
+          ✗ {t('redbar.frozen')}{' '}
+          <Link to={`/live/${encodeURIComponent(c.id)}`} data-data>
+            {c.title}
+          </Link>{' '}
+          <span data-data>{c.state_note}</span>
         </span>
       ))}
     </div>
@@ -202,14 +295,22 @@ function useKeys(search: () => void) {
         return;
       }
       const at = e.target as HTMLElement;
-      if (!keys || e.metaKey || e.ctrlKey || e.altKey || at.closest('input,textarea,select,[role=dialog],[contenteditable=true]')) return;
+      if (
+        !keys ||
+        e.metaKey ||
+        e.ctrlKey ||
+        e.altKey ||
+        at.closest('input,textarea,select,[role=dialog],[contenteditable=true]')
+      )
+        return;
       if (e.key === '?') search();
       else if (e.key === 'g') g = Date.now();
       else if (Date.now() - g < 1500 && places[e.key]) {
         g = 0;
         go(places[e.key] as string);
       } else if (e.key === 'j' || e.key === 'k') moveRow(e.key === 'j' ? 1 : -1);
-      else if (e.key === 'Enter' && at === document.body) document.querySelector<HTMLElement>('.row-on a, .row-on button')?.click();
+      else if (e.key === 'Enter' && at === document.body)
+        document.querySelector<HTMLElement>('.row-on a, .row-on button')?.click();
     };
     window.addEventListener('keydown', down);
     return () => window.removeEventListener('keydown', down);

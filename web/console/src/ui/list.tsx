@@ -1,8 +1,8 @@
 import { Button, Skeleton, Table, type TableProps } from 'antd';
 import type { ReactNode } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Data } from '../lib/data.ts';
 import { csv, download } from '../lib/csv.ts';
+import type { Data } from '../lib/data.ts';
 import { useParam } from '../lib/router.tsx';
 
 type Page<T> = { items: T[]; next_cursor?: string };
@@ -28,18 +28,39 @@ export function List<T extends object>(p: Props<T>) {
   const items = p.data.data?.items;
   if (!items) {
     if (p.data.error) return null; // the head says what failed
-    return <div className="panel"><Skeleton active paragraph={{ rows: 8 }} title={false} /></div>;
+    return (
+      <div className="panel">
+        <Skeleton active paragraph={{ rows: 8 }} title={false} />
+      </div>
+    );
   }
-  const empty = p.filtered || cursor ? (
-    <div className="empty">{t('empty.noMatch')} {p.clear && <Button onClick={p.clear}>{t('empty.clear')}</Button>}</div>
-  ) : (
-    <div className="empty">{p.good && <div className="good">✓</div>}{p.nothing}</div>
-  );
+  const empty =
+    p.filtered || cursor ? (
+      <div className="empty">
+        {t('empty.noMatch')} {p.clear && <Button onClick={p.clear}>{t('empty.clear')}</Button>}
+      </div>
+    ) : (
+      <div className="empty">
+        {p.good && <div className="good">✓</div>}
+        {p.nothing}
+      </div>
+    );
   const next = p.data.data?.next_cursor;
   return (
     <>
-      <Table<T> dataSource={items} columns={p.columns} rowKey={p.rowKey} pagination={false} scroll={{ x: p.width ?? 'max-content' }} size="small"
-        locale={{ emptyText: empty }} rowSelection={p.select} expandable={p.expand && { expandedRowRender: p.expand, columnTitle: <span className="sr">{t('act.details')}</span> }} />
+      <Table<T>
+        dataSource={items}
+        columns={p.columns}
+        rowKey={p.rowKey}
+        pagination={false}
+        scroll={{ x: p.width ?? 'max-content' }}
+        size="small"
+        locale={{ emptyText: empty }}
+        rowSelection={p.select}
+        expandable={
+          p.expand && { expandedRowRender: p.expand, columnTitle: <span className="sr">{t('act.details')}</span> }
+        }
+      />
       <div className="row" style={{ marginTop: 10 }}>
         <span className="muted small num">{t('list.rows', { n: items.length })}</span>
         {cursor && <Button onClick={() => setCursor('')}>{t('list.first')}</Button>}
@@ -57,8 +78,18 @@ export function Exports({ name, rows }: { name: string; rows: Record<string, unk
   const columns = [...new Set(rows.flatMap((r) => Object.keys(r)))];
   return (
     <span className="row noprint">
-      <Button disabled={rows.length === 0} onClick={() => download(`${name}.csv`, 'text/csv;charset=utf-8', csv(columns, rows))}>{t('act.csv')}</Button>
-      <Button disabled={rows.length === 0} onClick={() => download(`${name}.json`, 'application/json', JSON.stringify(rows, null, 2))}>{t('act.json')}</Button>
+      <Button
+        disabled={rows.length === 0}
+        onClick={() => download(`${name}.csv`, 'text/csv;charset=utf-8', csv(columns, rows))}
+      >
+        {t('act.csv')}
+      </Button>
+      <Button
+        disabled={rows.length === 0}
+        onClick={() => download(`${name}.json`, 'application/json', JSON.stringify(rows, null, 2))}
+      >
+        {t('act.json')}
+      </Button>
     </span>
   );
 }

@@ -24,11 +24,20 @@ export function Search({ open, close }: { open: boolean; close: () => void }) {
     const fits = (s: string) => !want || s.toLowerCase().includes(want);
     const out: Hit[] = [];
     for (const c of campaigns.data?.items ?? []) {
-      if (fits(c.id) || fits(c.title)) out.push({ to: `/campaigns/${encodeURIComponent(c.id)}`, name: c.title, kind: t('nav.campaigns'), data: true });
+      if (fits(c.id) || fits(c.title))
+        out.push({ to: `/campaigns/${encodeURIComponent(c.id)}`, name: c.title, kind: t('nav.campaigns'), data: true });
     }
     const pages = routes.filter((r) => !r.path.includes(':') && fits(t(`nav.${r.name}`)));
-    for (const r of pages) if (!r.path.endsWith('/new')) out.push({ to: r.path || '/', name: t(`nav.${r.name}`), kind: t('search.page'), data: false });
-    if (text.trim()) out.push({ to: `/lookup?q=${encodeURIComponent(text.trim())}`, name: text.trim(), kind: t('nav.lookup'), data: true });
+    for (const r of pages)
+      if (!r.path.endsWith('/new'))
+        out.push({ to: r.path || '/', name: t(`nav.${r.name}`), kind: t('search.page'), data: false });
+    if (text.trim())
+      out.push({
+        to: `/lookup?q=${encodeURIComponent(text.trim())}`,
+        name: text.trim(),
+        kind: t('nav.lookup'),
+        data: true,
+      });
     return out.slice(0, 12);
   }, [text, campaigns.data, t]);
   const take = (h: Hit | undefined) => {
@@ -44,12 +53,40 @@ export function Search({ open, close }: { open: boolean; close: () => void }) {
     } else if (e.key === 'Enter') take(hits[at]);
   };
   return (
-    <Modal open={open} onCancel={close} footer={null} closable={false} title={t('search.title')} afterOpenChange={(o) => o && box.current?.focus()}>
-      <Input ref={box} value={text} onChange={(e) => { setText(e.target.value); setAt(0); }} onKeyDown={key} aria-label={t('search.title')} placeholder={t('search.hint')} />
+    <Modal
+      open={open}
+      onCancel={close}
+      footer={null}
+      closable={false}
+      title={t('search.title')}
+      afterOpenChange={(o) => o && box.current?.focus()}
+    >
+      <Input
+        ref={box}
+        value={text}
+        onChange={(e) => {
+          setText(e.target.value);
+          setAt(0);
+        }}
+        onKeyDown={key}
+        aria-label={t('search.title')}
+        placeholder={t('search.hint')}
+      />
       <ul className="feed" style={{ marginTop: 8 }}>
         {hits.map((h, i) => (
           <li key={h.to}>
-            <button type="button" className="plainbutton" style={{ width: '100%', textAlign: 'start', textDecoration: 'none', minHeight: 36, background: i === at ? 'var(--infobg)' : undefined }} onClick={() => take(h)}>
+            <button
+              type="button"
+              className="plainbutton"
+              style={{
+                width: '100%',
+                textAlign: 'start',
+                textDecoration: 'none',
+                minHeight: 36,
+                background: i === at ? 'var(--infobg)' : undefined,
+              }}
+              onClick={() => take(h)}
+            >
               <span className="muted small">{h.kind}</span> {h.data ? <span data-data>{h.name}</span> : h.name}
             </button>
           </li>

@@ -32,7 +32,7 @@ export default function Chart(p: Props) {
   const points = useRef(p.points);
   points.current = p.points;
   const look = JSON.stringify([p.title, p.lines, p.zone, p.unit, p.log, p.dark, p.sync, p.height]);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` stands for all that shapes the chart
+  // `look` stands for all that shapes the chart
   useEffect(() => {
     const at = box.current;
     if (!at) return;
@@ -49,13 +49,32 @@ export default function Chart(p: Props) {
         legend: { show: true, live: false },
         scales: {
           x: { time: true, range: (_u, min, max) => (p.span ? [Math.max(min, max - p.span), max] : [min, max]) },
-          y: p.log ? { distr: 3, log: 10, range: (_u, _min, max) => [0.8, Math.max(10, max * 1.5)] } : { range: (_u, _min, max) => [0, Math.max(1, max * 1.08)] },
+          y: p.log
+            ? { distr: 3, log: 10, range: (_u, _min, max) => [0.8, Math.max(10, max * 1.5)] }
+            : { range: (_u, _min, max) => [0, Math.max(1, max * 1.08)] },
         },
         axes: [
           { ...axis, size: 26, space: 70, values: (_u, list) => list.map((v) => clock(v * 1000, p.zone)) },
-          { ...axis, size: 52, filter: p.log ? (_u, list) => list.map((v) => (Number.isInteger(Math.log10(v)) ? v : null)) : undefined, grid: p.log ? { ...grid, show: false } : grid, ticks: { ...grid, show: !p.log }, values: (_u, list) => list.map((v) => (v === null || v === undefined ? '' : short(v))) },
+          {
+            ...axis,
+            size: 52,
+            filter: p.log ? (_u, list) => list.map((v) => (Number.isInteger(Math.log10(v)) ? v : null)) : undefined,
+            grid: p.log ? { ...grid, show: false } : grid,
+            ticks: { ...grid, show: !p.log },
+            values: (_u, list) => list.map((v) => (v === null || v === undefined ? '' : short(v))),
+          },
         ],
-        series: [{}, ...p.lines.map((l) => ({ label: l.label, stroke: l.color, dash: l.dash, width: 1.6, points: { show: false }, spanGaps: false }))],
+        series: [
+          {},
+          ...p.lines.map((l) => ({
+            label: l.label,
+            stroke: l.color,
+            dash: l.dash,
+            width: 1.6,
+            points: { show: false },
+            spanGaps: false,
+          })),
+        ],
       },
       points.current as uPlot.AlignedData,
       at,
