@@ -100,7 +100,7 @@ type Unpaid struct {
 // Bounds of the waves of unpaid orders.
 const (
 	UnpaidWaveWidth Millis = 10_000
-	MaxUnpaidWaves         = 12
+	MaxUnpaidWaves  int    = 12
 )
 
 // LiveLook is one look at a running campaign, the same for everybody who asks within a second. Available, queued,

@@ -237,12 +237,11 @@ func (d *Jobs) Cancel(ctx context.Context, id string, a sluice.Actor) (sluice.Jo
 
 // cutTo gives at most n bytes of s, in whole characters.
 func cutTo(s string, n int) string {
-	for len(s) > n {
-		n--
-		for n > 0 && s[n]&0xC0 == 0x80 {
-			n--
-		}
-		return s[:n]
+	if len(s) <= n {
+		return s
 	}
-	return s
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
 }
