@@ -23,6 +23,7 @@ type hold struct {
 	fired    sluice.RiskFired // as it was recorded first
 	until    sluice.Millis
 	lifted   atomic.Bool
+	liftedAt sluice.Millis // guarded by the records' mu, with lifted
 	count    atomic.Int64
 	written  int64         // count as it is in the ledger; the loop's own
 	mine     bool          // this node recorded it
@@ -201,15 +202,21 @@ func (e *Engine) take(all []sluice.RiskFired) {
 		old := hs.all[k]
 		switch {
 		case old != nil && old.id == f.ID:
+		case old != nil && f.LiftedAt == 0 && f.At <= old.liftedAt:
+			continue // another node saw the same before it heard of the lift
 		case k.hash == 0 || p.mode(f.Rule) != f.Mode || len(hs.all) >= MaxHolds,
 			old != nil && old.until > f.Until && f.LiftedAt == 0:
 			continue
 		default:
+			if f.LiftedAt != 0 && old != nil && old.fired.At <= f.LiftedAt {
+				old.lifted.Store(true) // it may be what blocks
+			}
 			old = &hold{id: f.ID, rule: f.Rule, fired: f, until: f.Until, acted: p.acted(f.Rule)}
 			hs.put(k, old)
 		}
 		if f.LiftedAt != 0 {
 			old.lifted.Store(true)
+			old.liftedAt = max(old.liftedAt, f.LiftedAt)
 		}
 	}
 }

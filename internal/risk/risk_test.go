@@ -366,6 +366,40 @@ func TestLift(t *testing.T) {
 	}
 }
 
+// TestLiftMeansTheSubject: nodes that saw the same at once have a record each; a lift by one reference undoes what the
+// rule did, whichever record a node has, written already or not, and whichever ends later.
+func TestLiftMeansTheSubject(t *testing.T) {
+	s := &shelf{}
+	a, b := newNode(t, s, "a", nil, nil), newNode(t, s, "b", nil, nil)
+	a.put(t, "r", farmRule+"block 15m", sluice.RiskOn)
+	if err := b.Load(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	*b.now = b.now.Add(time.Second)
+	farm(a)
+	farm(b)
+	v, w := a.Look(a.who("bot1", "d1", "10.0.0.1")), b.Look(b.who("bot1", "d1", "10.0.0.1"))
+	if !v.Block || !w.Block || v.Reference == w.Reference {
+		t.Fatalf("%+v and %+v", v, w)
+	}
+	*a.now = a.now.Add(2 * time.Second)
+	*b.now = *a.now
+	if _, err := a.Lift(t.Context(), v.Reference, sluice.Actor{Name: "ops"}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time b has written what it did
+		for _, n := range []*node{b, a} {
+			risk.Trade(t, n.Engine)
+			if err := n.Load(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if x := n.Look(n.who("bot1", "d1", "10.0.0.1")); x != (sluice.Verdict{}) {
+				t.Errorf("lifted: %+v", x)
+			}
+		}
+	}
+}
+
 func TestAllowedBeatsRules(t *testing.T) {
 	n := newNode(t, &shelf{}, "a", nil, func(c *risk.Config) {
 		c.Allowed = func(s *sluice.Subject) bool { return s.User == "vip" }

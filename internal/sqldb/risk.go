@@ -220,7 +220,8 @@ func (db *DB) FiredPage(ctx context.Context, q sluice.RiskFiredQuery) (p sluice.
 	return p, nil
 }
 
-// LiftFired undoes what a rule did, by its reference, and gives the record. Lifting it again changes nothing.
+// LiftFired undoes what a rule did about one subject, by the reference of a record, and gives that record; those that
+// other nodes have of the same are lifted with it. Lifting it again changes nothing.
 // ErrNotFound: there is no such record.
 func (db *DB) LiftFired(
 	ctx context.Context, id string, a sluice.Actor, now sluice.Millis,
@@ -237,8 +238,10 @@ func (db *DB) LiftFired(
 			return err
 		}
 		f.LiftedAt, f.LiftedBy = now, a.Name
-		if _, err := t.exec(`UPDATE risk_fired SET lifted_ms = ?, lifted_by = ? WHERE seq = ? AND lifted_ms = 0`,
-			now, a.Name, seq); err != nil {
+		// Other nodes may have a record of the same.
+		if _, err := t.exec(`UPDATE risk_fired SET lifted_ms = ?, lifted_by = ? WHERE value = ? AND scope = ? AND rule = ? AND
+			lifted_ms = 0 AND (seq = ? OR until_ms > ?)`,
+			now, a.Name, f.Value, string(f.Scope), f.Rule, seq, now); err != nil {
 			return err
 		}
 		t.settings = true

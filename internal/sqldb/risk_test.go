@@ -99,6 +99,26 @@ func firedRecords(t *testing.T, db *sqldb.DB) {
 			t.Fatal(got, err)
 		}
 	}
+	same, other := f, f
+	same.ID, same.Node, other.ID, other.Rule = "rsk_2", "m", "rsk_3", "else"
+	second := same
+	second.ID = "rsk_4"
+	if err := db.RecordFired(ctx, []sluice.RiskFired{same, other, second}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.LiftFired(ctx, "rsk_2", operator, 3000); err != nil {
+		t.Fatal(err)
+	}
+	all, _, err = db.ActiveFired(ctx, 1000, 0)
+	if err != nil || len(all) != 4 {
+		t.Fatal(all, err)
+	}
+	for _, got := range all { // what a rule did about one subject is lifted on whatever node; another rule's is not
+		want := map[string]sluice.Millis{"rsk_1": 2000, "rsk_2": 3000, "rsk_3": 0, "rsk_4": 3000}[got.ID]
+		if got.LiftedAt != want {
+			t.Errorf("%s was lifted at %d, want %d", got.ID, got.LiftedAt, want)
+		}
+	}
 	if _, err := db.LiftFired(ctx, "rsk_9", operator, 2000); !errors.Is(err, sluice.ErrNotFound) {
 		t.Fatal(err)
 	}
