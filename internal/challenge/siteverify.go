@@ -159,7 +159,7 @@ func (t *siteSolution) right(ctx context.Context, _ []byte, id *ident, a *sluice
 	if err != nil {
 		s.log.WarnContext(ctx, "the siteverify service gave no answer", "provider", s.cfg.Provider, "policy", s.cfg.OnTrouble,
 			"error", err)
-		if s.cfg.OnTrouble == OnTroubleClosed {
+		if s.cfg.OnTrouble == OnTroubleClosed || errors.Is(err, errAsked) {
 			return false, unavailable(err)
 		}
 		s.waived()
@@ -190,6 +190,9 @@ var ours = []string{"missing-input-secret", "invalid-input-secret", "bad-request
 
 var errCalls = errors.New("too many calls are under way")
 
+// errAsked is in the errors that a buyer can bring about by what is sent as a token: policy does not waive them.
+var errAsked = errors.New("it does not take what it was asked")
+
 // ask makes one call; it is not made again, since a service takes a token once.
 func (s *siteverify) ask(ctx context.Context, token string, a *sluice.ChallengeAnswer) (answer siteAnswer, err error) {
 	select {
@@ -213,7 +216,12 @@ func (s *siteverify) ask(ctx context.Context, token string, a *sluice.ChallengeA
 		return answer, err
 	}
 	defer func() { _ = res.Body.Close() }()
-	if res.StatusCode != http.StatusOK {
+	switch res.StatusCode {
+	case http.StatusOK:
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusRequestURITooLong,
+		http.StatusUnprocessableEntity, http.StatusRequestHeaderFieldsTooLarge:
+		return answer, fmt.Errorf("%w: status %d", errAsked, res.StatusCode)
+	default:
 		return answer, fmt.Errorf("it answers with status %d", res.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxSiteAnswer+1))
@@ -236,7 +244,11 @@ func readSiteAnswer(raw []byte) (answer siteAnswer, err error) {
 	}
 	fault := func(code string) bool { return slices.Contains(ours, code) }
 	if !*answer.Success && slices.ContainsFunc(answer.ErrorCodes, fault) {
-		return answer, fmt.Errorf("it refuses the call: %.200q", answer.ErrorCodes)
+		err := fmt.Errorf("it refuses the call: %.200q", answer.ErrorCodes)
+		if slices.Contains(answer.ErrorCodes, "bad-request") {
+			err = errors.Join(errAsked, err)
+		}
+		return answer, err
 	}
 	return answer, nil
 }

@@ -248,3 +248,23 @@ func TestSiteverifyBounds(t *testing.T) {
 	close(block)
 	all.Wait()
 }
+
+// TestSiteverifyIsNotTalkedIntoTrouble: what a buyer can make a service say by the token that is sent (400, 413,
+// "bad-request") is no trouble of the service, and opens no door where trouble does.
+func TestSiteverifyIsNotTalkedIntoTrouble(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"400": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400) },
+		"413": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(413) },
+		"code": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = w.Write([]byte(`{"success":false,"error-codes":["bad-request"]}`))
+		},
+	} {
+		s, b := newService(t), newBench(t)
+		s.answer = answer
+		d := s.desk(b, func(c *challenge.SiteConfig) { c.OnTrouble = challenge.OnTroubleOpen })
+		wantCode(t, name, solve(t, d, ask(t, d, sluice.ChallengeSiteverify), token("x")), "UNAVAILABLE")
+		if b.seen[challenge.Waived] != 0 {
+			t.Errorf("%s: waived", name)
+		}
+	}
+}
