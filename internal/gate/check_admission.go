@@ -25,11 +25,17 @@ func (g *Gate) checkAdmission(w *walk) bool {
 		ID: w.id, Campaign: w.entry.campaign.ID, User: w.token.identity.User, RequestID: w.req.RequestID,
 		Quantity: w.quantity, Source: sluice.SourceClaim, At: w.now,
 	})
-	if d := &w.decision; held && d.Reason != sluice.ReasonUnavailable && !d.Reason.Admitted() {
+	if held && placeless(w.decision.Reason) {
 		// Lost or not: a place that nobody needs is found to be free when it is asked for.
 		_ = g.cfg.Holding.Free(context.WithoutCancel(w.ctx), w.token.identity.User, w.device, w.id)
 	}
 	return true
+}
+
+// placeless says whether the claim has no order that its place is for. Of one that is not known nobody can say; one
+// whose request id is another claim's already has that claim's id, and the place is that one's.
+func placeless(r sluice.Reason) bool {
+	return r != sluice.ReasonUnavailable && r != sluice.ReasonRequestIDReused && !r.Admitted()
 }
 
 // holdRetryMS is when a claim of which nobody knows whether it has a place is tried again.
