@@ -76,6 +76,9 @@ func (db *DB) PutRiskRule(
 		var before any
 		if found {
 			before, out.CreatedAt = shownRisk(old), old.CreatedAt
+			if old.Mode != r.Mode {
+				err = t.endFired(r.ID, r.UpdatedAt)
+			}
 		} else {
 			var n int
 			if err := t.row(`SELECT COUNT(*) FROM risk_rules`, nil, &n); err != nil {
@@ -84,6 +87,9 @@ func (db *DB) PutRiskRule(
 			if n >= most {
 				return sluice.NewFault(sluice.ErrConflict, "RULES_FULL", fmt.Sprintf("there are %d rules, which is the most", n))
 			}
+		}
+		if err != nil {
+			return err
 		}
 		_, err = t.exec(`INSERT INTO risk_rules (`+riskColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (id) DO UPDATE SET rule = excluded.rule, mode = excluded.mode, campaign = excluded.campaign,
@@ -96,6 +102,12 @@ func (db *DB) PutRiskRule(
 		return t.audit(out.UpdatedAt, a, "risk_rule.put", "risk_rule/"+out.ID, before, shownRisk(out))
 	})
 	return out, err
+}
+
+// endFired ends what a rule did in the mode that it leaves, so that none of it comes back with the mode.
+func (t *tx) endFired(rule string, now sluice.Millis) error {
+	_, err := t.exec(`UPDATE risk_fired SET until_ms = ? WHERE rule = ? AND until_ms > ?`, now, rule, now)
+	return err
 }
 
 // riskRule reads a rule such that it stays as it is until the transaction ends.
@@ -122,6 +134,9 @@ func (db *DB) DeleteRiskRule(
 			return sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_RULE", "no rule "+id+" was written by an operator")
 		}
 		if _, err := t.exec(`DELETE FROM risk_rules WHERE id = ?`, id); err != nil {
+			return err
+		}
+		if err := t.endFired(id, now); err != nil {
 			return err
 		}
 		t.settings = true

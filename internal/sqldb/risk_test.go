@@ -52,6 +52,21 @@ func TestRiskRulesAndWhatTheyDid(t *testing.T) {
 			t.Fatalf("the settings' revision went from %d to %d, %v", before, after, err)
 		}
 		firedRecords(t, db)
+		r = sluice.RiskRule{ID: "farm", Rule: r.Rule, Mode: sluice.RiskOn, UpdatedAt: 3500}
+		if _, err := put(r); err != nil {
+			t.Fatal(err)
+		}
+		if n := active(t, db, "farm"); n == 0 {
+			t.Fatal("a change of a rule that stays on ended what it did")
+		}
+		for _, r.Mode = range []sluice.RiskMode{sluice.RiskOff, sluice.RiskOn} {
+			if _, err := put(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := active(t, db, "farm"); n != 0 || active(t, db, "else") == 0 {
+			t.Errorf("the rule was off, and is on again: %d of its records hold", n)
+		}
 		if _, err := db.DeleteRiskRule(ctx, "farm", operator, 3000); err != nil {
 			t.Fatal(err)
 		}
@@ -160,4 +175,19 @@ func TestHoldEverything(t *testing.T) {
 			t.Fatalf("%d units free, %v", got.Stock.Free(), err)
 		}
 	})
+}
+
+// active says how many records of a rule hold at 4000.
+func active(t *testing.T, db *sqldb.DB, rule string) (n int) {
+	t.Helper()
+	all, _, err := db.ActiveFired(t.Context(), 4000, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if f.Rule == rule {
+			n++
+		}
+	}
+	return n
 }
