@@ -129,7 +129,7 @@ func (a *Admission) Retire() (n int) {
 			end = min(end, set.UpdatedAt)
 		}
 		over := now > end.Add(a.cfg.KeepEnded)
-		if c.retired.CompareAndSwap(!over, over); over && c.holders.table.Load() != nil {
+		if c.retired.CompareAndSwap(!over, over); over && c.holders.any() {
 			c.holders.clear()
 			n++
 		}

@@ -51,6 +51,9 @@ func (h *holders) has(k sluice.UserKey) bool {
 	return t != nil && in(*t, f)
 }
 
+// any says whether there is anything to forget.
+func (h *holders) any() bool { return h.young.Load() != nil || h.table.Load() != nil }
+
 // in says whether a fingerprint is in a table.
 func in(t []atomic.Uint64, f uint64) bool {
 	mask := uint64(len(t) - 1)
