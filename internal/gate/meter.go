@@ -67,8 +67,8 @@ func cooled(word uint64, window uint16) uint64 {
 }
 
 // count adds one request of a source, where it counts less than most, and gives what it counts now; fresh says that it
-// is the first of this window.
-func (m *meter) count(hash uint64, window uint16, most uint64) (n uint64, fresh bool) {
+// is the first of this window, more that it counts more than before.
+func (m *meter) count(hash uint64, window uint16, most uint64) (n uint64, fresh, more bool) {
 	set, tag := &m.sets[hash&m.mask], hash&tagMask
 	for {
 		word, old := &set[0], set[0].Load()
@@ -82,16 +82,16 @@ func (m *meter) count(hash uint64, window uint16, most uint64) (n uint64, fresh 
 				word, old = &set[i], v
 			}
 		}
-		n, fresh = 1, true
+		n, fresh, more = 1, true, true
 		if old&tagMask == tag && old != 0 {
 			n, fresh = cooled(old, window), uint16(old>>countBits)-window != 0
-			if n >= most && !fresh {
-				return n, false
+			if more = n < most; !more && !fresh {
+				return n, false, false
 			}
 			n = max(min(n+1, most), n)
 		}
 		if word.CompareAndSwap(old, tag|uint64(window)<<countBits|min(n, countMask)) {
-			return n, fresh
+			return n, fresh, more
 		}
 	}
 }
@@ -151,14 +151,14 @@ func (n *normal) turn(window uint16) {
 
 // see takes in that a source counts n now, and says how many times above normal that is: at most timesNormal for what
 // is not unusual.
-func (n *normal) see(kind source, count uint64, fresh bool, window uint16) (times float64) {
+func (n *normal) see(kind source, count uint64, fresh, more bool, window uint16) (times float64) {
 	n.turn(window)
 	step := stepOf(count)
 	switch {
 	case fresh:
 		n.sources[step].Add(1)
 		n.find()
-	case step > 0 && step != stepOf(count-1):
+	case more && step > 0 && step != stepOf(count-1):
 		n.sources[step-1].Add(-1)
 		n.sources[step].Add(1)
 		n.find()
@@ -201,8 +201,8 @@ func (g *Gate) measure(
 	window := windowOf(mono)
 	most := uint64(countMask)
 	one := func(kind source, hash uint64) float64 {
-		n, fresh := g.meter.count(mix(hash, salt+uint64(kind)), window, most)
-		return l[kind].see(kind, n, fresh, window)
+		n, fresh, more := g.meter.count(mix(hash, salt+uint64(kind)), window, most)
+		return l[kind].see(kind, n, fresh, more, window)
 	}
 	if device != "" {
 		times = one(sourceDevice, maphash.String(g.seed, device))

@@ -271,3 +271,24 @@ func BenchmarkMeasure(b *testing.B) {
 		i++
 	}
 }
+
+// TestVouchedAddressCountsOnce: however many people whom the shop vouches for come from one address, it is one source
+// among the campaign's, and does not move what is normal for the others.
+func TestVouchedAddressCountsOnce(t *testing.T) {
+	r, _ := passRig(t, sluice.Protection{Pass: sluice.PassAdaptive, PerUserRate: 1000})
+	c := crowd{r, t}
+	for i := range 40 * 20 {
+		c.claim(fmt.Sprintf("buyer-%d", i), "", addressOf(i%40))
+	}
+	for i := range 500 {
+		req := r.request(t, "x")
+		req.Token, req.Addr = sign(t, fmt.Sprintf("person-%d", i), jwt.MapClaims{"did": fmt.Sprintf("phone-%d", i)}),
+			netip.MustParseAddr("100.64.0.1")
+		r.Claim(t.Context(), req)
+	}
+	for i := range 70 { // normal is 16 at least
+		if got := c.claim(fmt.Sprintf("late-%d", i), "", addressOf(99)); got == sluice.ReasonPassRequired {
+			t.Fatalf("claim %d of an address is challenged", i)
+		}
+	}
+}
