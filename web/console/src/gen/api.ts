@@ -2304,6 +2304,37 @@ export interface components {
             /** @description Required: 1 to 64 bytes */
             user_id?: string;
         };
+        HolderAnswer: {
+            /** Format: int64 */
+            expired_units: number;
+            /**
+             * Format: int64
+             * @description Unpaid and expired ones
+             */
+            orders: number;
+            /** Format: int64 */
+            unpaid_units: number;
+            user_id: string;
+        };
+        HoldingAnswer: {
+            /**
+             * Format: double
+             * @description Of all units of claims
+             */
+            expired_share: number;
+            /**
+             * Format: int64
+             * @description Units of orders that nobody paid in time
+             */
+            expired_units: number;
+            /** @description Who held most without paying, up to 10 */
+            top: components["schemas"]["HolderAnswer"][];
+            /**
+             * Format: int64
+             * @description Unpaid and expired units of the top holders together
+             */
+            top_units: number;
+        };
         IssuedCoupon: {
             /** Format: int64 */
             amount_minor?: number;
@@ -2990,6 +3021,7 @@ export interface components {
             decisions: {
                 [key: string]: number;
             };
+            holding: components["schemas"]["HoldingAnswer"];
             /** @description Marked as a load test */
             load_test: boolean;
             money: components["schemas"]["MoneyAnswer"];
