@@ -128,6 +128,7 @@ func newNode(t *testing.T, s *shelf, name string, x risk.Exchange, change func(*
 		change(&cfg)
 	}
 	n.Engine = risk.New(cfg)
+	risk.Keyed(n.Engine, risk.Key{1})
 	n.Desk = risk.NewDesk(s, n.Engine, nil)
 	return n
 }
