@@ -20,8 +20,8 @@ func ParseAnswer(b []byte) error {
 	return err
 }
 
-// Keyed has the engine hash with a key of the test's: members are estimated, and a random key puts four of them on three
-// places once in forty times.
+// Keyed has the engine hash with a key of the test's: members are estimated, and a random key puts four of them on
+// three places once in forty times.
 func Keyed(e *Engine, k Key) {
 	e.mu.Lock()
 	e.key = k
