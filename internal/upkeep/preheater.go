@@ -132,8 +132,8 @@ func (p *Preheater) campaign(ctx context.Context, c sluice.Campaign, now sluice.
 func (p *Preheater) verify(ctx context.Context, c sluice.Campaign, now sluice.Millis, is verified, late bool) error {
 	v, err := p.verifying.Verify(ctx, c.ID, nil)
 	switch {
-	case err != nil && (is.early || now < c.StartsAt.Add(-p.cfg.Last)):
-		return err // there is time, or it was verified before
+	case err != nil && (is.early || now < c.StartsAt.Add(-p.cfg.Last) || now >= c.StartsAt):
+		return err // there is time, it was verified before, or it is on sale: the reconciler compares it
 	case err != nil:
 		p.refuse(c, fmt.Sprintf("preheat: permit and ledger could not be compared before the opening: %v", err))
 	case !v.OK:

@@ -2,6 +2,7 @@ package upkeep_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -142,6 +143,22 @@ func TestPreheaterThatCannotCompare(t *testing.T) {
 				t.Errorf("verified before: %t; frozen: %v", before, why)
 			}
 		})
+	}
+}
+
+// TestACampaignCreatedOnSaleIsNotFrozenByAnOutage: it opens as it is armed; that nobody could compare it in that moment
+// is no difference.
+func TestACampaignCreatedOnSaleIsNotFrozenByAnOutage(t *testing.T) {
+	s, f := &shop{armed: map[string]int64{}, verErr: sluice.ErrUnavailable}, &frozen{}
+	s.all = []sluice.Campaign{{
+		ID: "spring", Control: sluice.ControlOpen, StartsAt: at(-time.Second), EndsAt: at(time.Hour), Epoch: 1,
+	}}
+	p := upkeep.NewPreheater(upkeep.PreheaterConfig{}, s, s, s, f)
+	if _, err := p.RunOnce(t.Context()); !errors.Is(err, sluice.ErrUnavailable) || len(s.armed) != 1 {
+		t.Errorf("armed %v, %v", s.armed, err)
+	}
+	if len(f.all()) > 0 {
+		t.Errorf("frozen: %v", f.all())
 	}
 }
 
