@@ -179,6 +179,7 @@ type Subject struct {
 	Addr     netip.Addr // of the client, by way of trusted proxies only
 	Claims   map[string][]string
 	Now      Millis
+	SoldOut  bool // the claim is refused in any case: what is in force holds, and no rule need speak
 }
 
 // Verdict is what risk rules want done about a subject. The zero value is nothing; several may apply at once.

@@ -100,7 +100,7 @@ func shielded(ctx context.Context, b *bench, p *lab.Process, all []*shield) (flo
 }
 
 // sixRules look at each buyer and act on none: what is measured is the looking. A rule by address would act on every
-// claim of this crowd, which comes from one: with two of those, that log, the ratio was 0.82 in a run of its own.
+// claim of this crowd, which comes from one.
 var sixRules = []string{
 	"accounts per device > 300 in 10m -> block 15m",
 	"devices per account > 4 in 1h -> challenge",

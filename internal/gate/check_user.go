@@ -1,7 +1,8 @@
 package gate
 
 // checkUser refuses users, then devices, on the blocklist, then whom the risk rules block. What the rules want else
-// is done at the checks of frequency and pass. The allowlist beats both.
+// is done at the checks of frequency and pass. The allowlist beats both. Of a campaign that is sold out the rules are
+// asked for blocks in force only: nothing that they might find now would change the answer.
 func (g *Gate) checkUser(w *walk) bool {
 	if g.allowed(w) {
 		return false
@@ -13,6 +14,9 @@ func (g *Gate) checkUser(w *walk) bool {
 	if g.cfg.Suspicion == nil {
 		return false
 	}
-	w.verdict = g.cfg.Suspicion.Look(w.subject())
+	s := w.subject()
+	w.soldOut = g.admitter.SoldOut(s.Campaign)
+	s.SoldOut = w.soldOut
+	w.verdict = g.cfg.Suspicion.Look(s)
 	return w.block(block{reference: w.verdict.Reference}, w.verdict.Block)
 }

@@ -66,6 +66,7 @@ type walk struct {
 	switches *switches
 	token    *verified      // from the identity check on
 	device   string         // from the identity check on: the token's, else the header's
+	soldOut  bool           // from the user check on, where risk rules are asked: what they were told
 	who      sluice.Subject // from the user check on, where there are risk rules
 	solved   bool           // its pass was earned by solving a challenge
 	verdict  sluice.Verdict // of the risk rules, from the user check on

@@ -25,7 +25,8 @@ type Nonces interface {
 // Suspicion is what risk rules say of who claims. Neither method does I/O, blocks or allocates; neither keeps the
 // subject, whose strings point into a connection's buffers.
 type Suspicion interface {
-	// Look is asked once a claim, at the check of the user: what it says holds for the whole walk.
+	// Look is asked once a claim, at the check of the user: what it says holds for the whole walk. Where the subject's
+	// campaign is sold out it need say no more than blocks that are in force.
 	Look(s *sluice.Subject) sluice.Verdict
 	// Saw is told every decision on a claim of an identified buyer; a recorded answer that was given again as
 	// ReasonNone.

@@ -145,7 +145,8 @@ func (p *plan) subject(s *sluice.Subject) (x subject) {
 	return x
 }
 
-// Look says what the rules want done about s: a block that is in force, else what each rule finds now.
+// Look says what the rules want done about s: a block that is in force, else what each rule finds now. Of a campaign
+// that is sold out only the former.
 func (e *Engine) Look(s *sluice.Subject) (v sluice.Verdict) {
 	p := e.plan.Load()
 	if len(p.rules) == 0 && e.holds.n.Load() == 0 || e.cfg.Allowed != nil && e.cfg.Allowed(s) {
@@ -155,6 +156,9 @@ func (e *Engine) Look(s *sluice.Subject) (v sluice.Verdict) {
 	if h := e.holds.block(&x); h != nil {
 		h.acted.Add(1)
 		return sluice.Verdict{Block: true, Reference: h.id, Rule: h.rule}
+	}
+	if s.SoldOut {
+		return v // a refusal is cheap; it is counted all the same
 	}
 	for i := range p.rules {
 		r := &p.rules[i]
