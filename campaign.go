@@ -36,9 +36,10 @@ const (
 	StateFrozen    CampaignState = "frozen"
 	StateSoldOut   CampaignState = "sold_out"
 	StateEnded     CampaignState = "ended"
+	StateClosed    CampaignState = "closed" // told to buyers alone: a switch has it closed
 )
 
-// CampaignStates lists every state.
+// CampaignStates lists every state that a campaign can be in; what only buyers are told is none.
 func CampaignStates() []CampaignState {
 	return []CampaignState{StateDraft, StateScheduled, StateLive, StatePaused, StateFrozen, StateSoldOut, StateEnded}
 }

@@ -1,6 +1,9 @@
 package sluice
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // LivePhase is what the live screen is about: the campaign's state, and what stands in its way or is still to come.
 type LivePhase string
@@ -26,14 +29,7 @@ const ArmedBefore Millis = 10 * 60 * 1000
 // Phase says what the screen of v is about at now, under the switches that are set. degraded says that stock is taken
 // in the ledger for want of Redis.
 func (v *CampaignView) Phase(now Millis, set []SwitchSetting, degraded bool) LivePhase {
-	on := func(name string) bool {
-		for _, s := range set {
-			if s.Set && s.Value != 0 && s.Name == name && (s.Campaign == "" || s.Campaign == v.ID) {
-				return true
-			}
-		}
-		return false
-	}
+	on := func(name string) bool { return v.switched(set, name) }
 	over := v.State == StateEnded
 	switch {
 	case v.State == StateFrozen:
@@ -58,6 +54,26 @@ func (v *CampaignView) Phase(now Millis, set []SwitchSetting, degraded bool) Liv
 		return PhaseSettling
 	}
 	return PhaseSettled
+}
+
+// switched says whether a switch is on for v: for everybody, or for this campaign.
+func (v *CampaignView) switched(set []SwitchSetting, name string) bool {
+	return slices.ContainsFunc(set, func(s SwitchSetting) bool {
+		return s.Set && s.Value != 0 && s.Name == name && (s.Campaign == "" || s.Campaign == v.ID)
+	})
+}
+
+// Told is the state that buyers are told of under the switches that are set: what they would hear if they claimed now.
+func (v *CampaignView) Told(set []SwitchSetting) CampaignState {
+	switch {
+	case v.State == StateDraft, v.State == StateEnded:
+		return v.State
+	case v.switched(set, SwitchClosed), v.switched(set, SwitchReadOnly):
+		return StateClosed
+	case v.State == StateFrozen, v.State != StateScheduled && v.switched(set, SwitchPaused):
+		return StatePaused
+	}
+	return v.State
 }
 
 // PartState is how a part that Sluice stands on is.

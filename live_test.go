@@ -48,3 +48,37 @@ func TestPhases(t *testing.T) {
 		}
 	}
 }
+
+func TestTold(t *testing.T) {
+	on := func(name, campaign string) []sluice.SwitchSetting {
+		return []sluice.SwitchSetting{{Name: name, Campaign: campaign, Value: 1, Set: true}}
+	}
+	off := []sluice.SwitchSetting{{Name: sluice.SwitchClosed, Set: true}, {Name: sluice.SwitchPaused, Value: 1}}
+	const live, scheduled, closed, paused = sluice.StateLive, sluice.StateScheduled, sluice.StateClosed, sluice.StatePaused
+	for _, tt := range []struct {
+		is   sluice.CampaignState
+		set  []sluice.SwitchSetting
+		want sluice.CampaignState
+	}{
+		{sluice.StateDraft, on(sluice.SwitchClosed, ""), sluice.StateDraft},
+		{sluice.StateEnded, on(sluice.SwitchClosed, ""), sluice.StateEnded},
+		{sluice.StateFrozen, on(sluice.SwitchClosed, ""), closed},
+		{sluice.StateFrozen, nil, paused},
+		{paused, on(sluice.SwitchClosed, "spring"), closed},
+		{sluice.StateSoldOut, on(sluice.SwitchClosed, "spring"), closed},
+		{scheduled, on(sluice.SwitchClosed, "spring"), closed},
+		{scheduled, on(sluice.SwitchPaused, ""), scheduled},
+		{live, on(sluice.SwitchReadOnly, ""), closed},
+		{live, on(sluice.SwitchClosed, "autumn"), live},
+		{live, on(sluice.SwitchPaused, "spring"), paused},
+		{sluice.StateSoldOut, on(sluice.SwitchPaused, ""), paused},
+		{live, off, live},
+		{live, nil, live},
+	} {
+		v := sluice.CampaignView{State: tt.is}
+		v.ID = "spring"
+		if got := v.Told(tt.set); got != tt.want {
+			t.Errorf("%s, switches %v: buyers are told %s, want %s", tt.is, tt.set, got, tt.want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -26,10 +27,24 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
 		OnAnswer: s.metrics.Answer, Typical: p.typical,
 	}, api.PublicDeps{
-		Gate: p.gate, Claims: p.claims, Campaigns: p.campaigns, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
+		Gate: p.gate, Claims: p.claims, Campaigns: shopWindow{p}, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
 		Passes: p.newPassDesk(s),
 		Pages:  pages, SignIn: devSignIn(s),
 	})
+}
+
+// shopWindow gives the campaigns as buyers are told of them.
+type shopWindow struct{ p *parts }
+
+// Views gives every campaign; what a switch has closed or paused is in that state.
+func (w shopWindow) Views(ctx context.Context) ([]sluice.CampaignView, error) {
+	views, err := w.p.campaigns.Views(ctx)
+	if set := w.p.board.set.Load(); set != nil {
+		for i := range views {
+			views[i].State = views[i].Told(*set)
+		}
+	}
+	return views, err
 }
 
 // salePage gives the files of the sale page, nothing where it is off.

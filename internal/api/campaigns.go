@@ -22,13 +22,13 @@ type Campaigns interface {
 	Views(ctx context.Context) ([]sluice.CampaignView, error)
 }
 
-// campaignAnswer is a campaign as buyers see it.
+// campaignAnswer is a campaign as buyers see it; closed means by a switch.
 type campaignAnswer struct {
 	ID            string             `json:"id"`
 	Kind          sluice.Kind        `json:"kind" enum:"goods,coupon"`
 	Title         string             `json:"title"`
 	ImageURL      string             `json:"image_url,omitempty"`
-	State         string             `json:"state" enum:"scheduled,live,paused,sold_out,ended"`
+	State         string             `json:"state" enum:"scheduled,live,paused,closed,sold_out,ended"`
 	Total         int64              `json:"total"`
 	Available     int64              `json:"available" doc:"Units left now"`
 	PerUserLimit  int                `json:"per_user_limit"`

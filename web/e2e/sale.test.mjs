@@ -131,6 +131,17 @@ describe('one click', { concurrency: 2 }, () => {
     await state(page, 'armed', 15_000);
   });
 
+  test('stopped and back: nobody has to click to hear of it', async (t) => {
+    const fake = new Fake();
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    fake.campaign.state = 'closed';
+    await state(page, 'closed', 30_000);
+    fake.campaign.state = 'live';
+    await state(page, 'armed', 20_000);
+    assert.equal(fake.posts().length, 0);
+  });
+
   test('a pass: the slider by keys, then the same request goes on by itself', async (t) => {
     const png = 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
     const fake = new Fake();

@@ -35,7 +35,7 @@ export interface Campaign {
   kind: "goods" | "coupon";
   title: string;
   image_url?: string;
-  state: "scheduled" | "live" | "paused" | "sold_out" | "ended";
+  state: "scheduled" | "live" | "paused" | "closed" | "sold_out" | "ended";
   total: number;
   available: number;
   per_user_limit: number;

@@ -23,7 +23,7 @@ export function listPage(app: App) {
   const card = (c: Campaign) => el("article", { class: "card" },
     el("h2", {}, el("a", { href: `/c/${encodeURIComponent(c.id)}`, "data-data": true }, c.title)),
     el("p", { class: "soft" }, el("span", { class: `word ${c.state === "live" ? "good" : ""}` },
-      app.t(({ scheduled: "soon", live: "live", sold_out: "sold_out", paused: "paused", ended: "ended" })[c.state])),
+      app.t(({ scheduled: "soon", live: "live", sold_out: "sold_out", paused: "paused", closed: "closed", ended: "ended" })[c.state])),
     ` · ${app.t(c.state === "scheduled" ? "opens" : "until", { t: app.when(c.state === "scheduled" ? c.starts_at : c.ends_at) })}`),
     el("p", { class: "price", "data-data": true }, app.worth(c)));
 

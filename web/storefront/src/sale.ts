@@ -22,7 +22,7 @@ export function salePage(app: App, id: string) {
   let claim: Claim | undefined, order: Order | undefined;
   let step: (Progress & { at: number }) | undefined;
   let running: AbortController | undefined;
-  let retries = 0, clickedAt = 0, closedSeen = false, passUntil = 0, solving = false, resumed = "";
+  let retries = 0, clickedAt = 0, passUntil = 0, solving = false, resumed = "";
   let timer = 0, refreshTimer = 0, orderTimer = 0, frame = 0, told = Infinity, least = Infinity, starts = 0;
   let orderPause = 2000, warned = false;
 
@@ -50,8 +50,7 @@ export function salePage(app: App, id: string) {
     if (!navigator.onLine) return "offline";
     const t = sluice.now();
     if (c.state === "ended" || (t && t >= Date.parse(c.ends_at))) return "ended";
-    if (closedSeen) return "closed";
-    if (c.state === "paused") return "paused";
+    if (c.state === "closed" || c.state === "paused") return c.state;
     if (c.state === "sold_out") return c.may_return > 0 ? "mayreturn" : "soldout";
     if (!app.token) return "login";
     const left = t ? until() : c.state === "live" ? 0 : Infinity;
@@ -202,7 +201,6 @@ export function salePage(app: App, id: string) {
         told = Infinity;
       }
       fault = "";
-      closedSeen = false;
       tries = 0;
     } catch (e) {
       const x = e as SluiceError;
@@ -229,7 +227,7 @@ export function salePage(app: App, id: string) {
     const left = c && now() ? starts - now() : 0;
     if (!c) wait = fault ? range(4_000, 8_000) : range(300, 1_500);
     else if (v === "mayreturn" || v === "paused") wait = range(4_000, 6_000);
-    else if (v === "soldout" || v === "closed") wait = range(25_000, 35_000);
+    else if (v === "soldout") wait = range(25_000, 35_000);
     else if (left > 300_000) wait = range(45_000, 75_000);
     else if (left > 0) wait = range(8_000, 15_000);
     if (left > -quietAfter && wait > left - quietBefore && wait < left + quietAfter) wait = left + range(quietAfter, quietAfter + 4_000);
@@ -354,7 +352,7 @@ export function salePage(app: App, id: string) {
       setTimeout(refresh, Math.random() * 2000);
     } else if (x.code === "PAUSED") c!.state = "paused";
     else if (x.code === "ENDED") c!.state = "ended";
-    else if (x.code === "CLOSED") closedSeen = true;
+    else if (x.code === "CLOSED") c!.state = "closed";
     else if (x.code === "NOT_STARTED") setTimeout(refresh, Math.random() * 2000);
     else {
       phase = ({ LIMIT_REACHED: "limit", BUSY: "busyStop", TOO_FREQUENT: "busyStop", BLOCKED: "blocked",
@@ -433,7 +431,7 @@ export function salePage(app: App, id: string) {
     else if (o.state === "closed") phase = o.close_reason ?? "expired";
     if (phase !== was && o.state === "closed") app.keep("localStorage", noteKey(), null);
     const left = Date.parse(o.expires_at) - now();
-    if (o.state === "unpaid" && left < 120_000 && left > 0 && !warned) {
+    if (o.state === "unpaid" && left < 120_000 && left > 1e5 && !warned) {
       warned = true;
       app.say(app.t("payleft"));
     }
