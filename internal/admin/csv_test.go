@@ -3,6 +3,8 @@ package admin_test
 import (
 	"bytes"
 	"encoding/csv"
+	"errors"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -42,7 +44,15 @@ func TestExportsAreSafeInASpreadsheet(t *testing.T) {
 	s.sell("ca")
 	a := s.want(200, "GET", "/v1/admin/campaigns/ca/report.csv?part=seconds", nil)
 	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(a.body, []byte("\ufeff")))).ReadAll()
-	if err != nil || len(rows) != 2 || rows[1][2] != "10" || !strings.Contains(strings.Join(rows[0], ","), "SOLD_OUT") {
+	if err != nil {
+		t.Fatal(err)
+	}
+	decided := 0
+	for _, row := range rows[1:] { // more than one, where a commit is slow
+		n, e := strconv.Atoi(row[2])
+		decided, err = decided+n, errors.Join(err, e)
+	}
+	if err != nil || decided != 10 || !strings.Contains(strings.Join(rows[0], ","), "SOLD_OUT") {
 		t.Errorf("%v %v", rows, err)
 	}
 	if a := s.want(200, "GET", "/v1/admin/audit-log.csv", nil); !strings.Contains(string(a.body), "campaign.create") {
