@@ -24,7 +24,8 @@ type Switchboard interface {
 }
 
 // Fleet has the other nodes take over what was changed here. It returns how many nodes live and on how many of them
-// the settings as they are now are in force: once it is all of them, after a few seconds at the latest.
+// the settings as they are now are in force: once it is all of them, after a few seconds or at ctx's deadline at the
+// latest.
 type Fleet interface {
 	Spread(ctx context.Context) (nodes, inForce int)
 }
@@ -38,6 +39,13 @@ type SwitchesConfig struct {
 	NoGates bool
 	Now     func() time.Time // default time.Now
 }
+
+// An operator's answer comes within answerWithin of the call, and the other nodes have spreadLeast of it where the
+// stores have taken long.
+const (
+	answerWithin = 3500 * time.Millisecond
+	spreadLeast  = time.Second
+)
 
 // Switches is the desk of switches: one catalogue, sluice.Switches.
 type Switches struct {
@@ -83,7 +91,7 @@ func (d *Switches) Set(ctx context.Context, s sluice.SwitchSetting, a sluice.Act
 		return sluice.SwitchResult{}, sluice.NewFault(sluice.ErrConflict, "NO_GATES",
 			"stock is taken in this server's own memory or in the ledger: there are no gates in Redis to do without")
 	}
-	began := d.cfg.Now()
+	began, deadline := d.cfg.Now(), time.Now().Add(answerWithin)
 	s.Author, s.Reason, s.At = a.Name, a.Reason, sluice.MillisOf(began)
 	before, err := d.set(ctx, s, a)
 	if err != nil {
@@ -91,7 +99,10 @@ func (d *Switches) Set(ctx context.Context, s sluice.SwitchSetting, a sluice.Act
 	}
 	r := sluice.SwitchResult{Setting: s, Before: before, Nodes: 1, InForce: 1}
 	if d.cfg.Fleet != nil {
-		r.Nodes, r.InForce = d.cfg.Fleet.Spread(ctx)
+		left := max(time.Until(deadline), spreadLeast)
+		spread, cancel := context.WithTimeout(context.WithoutCancel(ctx), left)
+		defer cancel()
+		r.Nodes, r.InForce = d.cfg.Fleet.Spread(spread)
 	}
 	r.TookMS = d.cfg.Now().Sub(began).Milliseconds()
 	return r, nil

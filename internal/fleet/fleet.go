@@ -23,8 +23,12 @@ const (
 	leaveTimeout   = 2 * time.Second        // of saying good-bye
 	pendingJob     = "pending_switches"     // who records what was set while the ledger was away
 	pendingTerm    = 10 * time.Second
+	recordTimeout  = 5 * time.Second // of one attempt at that
 	spreadTimeout  = 3 * time.Second // how long an operator's answer waits for the other nodes
 	spreadPoll     = 50 * time.Millisecond
+	revTimeout     = 500 * time.Millisecond // of one look at the settings' revision for an answer
+	overlayTimeout = 300 * time.Millisecond // of reading the ledger's switches, where Redis has new ones to lay over them
+	listEvery      = 2 * time.Second        // at least, between two times that the ledger's nodes are read
 	forgetDeadNode = time.Hour
 )
 
@@ -55,12 +59,17 @@ type Fleet struct {
 	ledgerUp atomic.Bool
 	redisUp  atomic.Bool
 	beating  atomic.Bool
+	reread   atomic.Bool  // settings were put in force that the ledger was not asked for
+	wrote    atomic.Int64 // switches that this node has written into the ledger
+	told     atomic.Int64 // how many of them some revision that was read later has in it
 
-	look    chan struct{} // one place each: look now
-	meet    chan struct{}
-	slow    chan struct{}
-	tell    chan struct{} // something was changed here
-	loading sync.Mutex    // held while settings are taken over
+	look chan struct{} // one place each: look now
+	meet chan struct{}
+	slow chan struct{}
+	tell chan struct{} // something was changed here
+	pend chan struct{} // something waits to be recorded in the ledger
+
+	ledger, redis source // of the nodes
 
 	start  sync.Once
 	stop   sync.Once
@@ -69,6 +78,7 @@ type Fleet struct {
 	done   sync.WaitGroup
 	began  time.Time
 	asked  time.Time // when the ledger's clock was read last; the look loop's own
+	listed time.Time // when the ledger's nodes were read last; the look loop's own
 }
 
 // New makes a Fleet. Join takes part.
@@ -83,11 +93,19 @@ func New(cfg Config) *Fleet {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	f := &Fleet{cfg: cfg, log: cfg.Log, look: make(chan struct{}, 1), meet: make(chan struct{}, 1),
-		slow: make(chan struct{}, 1), tell: make(chan struct{}, 1), began: time.Now()}
+		slow: make(chan struct{}, 1), tell: make(chan struct{}, 1), pend: make(chan struct{}, 1), began: time.Now()}
 	f.ctx, f.cancel = context.WithCancel(context.Background())
 	f.ledgerUp.Store(true)
 	f.redisUp.Store(cfg.Control != nil)
 	f.current.Store(f.mono())
+	f.ledger.ctx, f.redis.ctx = f.ctx, f.ctx
+	f.ledger.read = cfg.Registry.Nodes
+	if cfg.Control != nil {
+		f.redis.read = func(ctx context.Context) ([]sluice.Node, error) {
+			nodes, _, err := cfg.Control.Meet(ctx, f.node())
+			return nodes, err
+		}
+	}
 	cfg.Switches.fleet = f
 	return f
 }
@@ -108,6 +126,8 @@ func (f *Fleet) Join(ctx context.Context) error {
 		f.run(f.look, f.lookOnce)
 		f.every(f.slow, 0, f.loadSlow)
 		f.every(f.tell, 0, f.nudge)
+		f.every(f.pend, 0, f.cfg.Switches.record)
+		poke(f.look)
 		if f.cfg.Control != nil {
 			f.run(f.meet, f.meetOnce)
 		}
@@ -176,9 +196,16 @@ func (f *Fleet) lookOnce(ctx context.Context) {
 		err = f.beat(ctx)
 	}
 	f.up(&f.ledgerUp, theLedger, err)
-	if err == nil {
-		f.cfg.Switches.record(ctx)
-		f.readSkew(ctx)
+	if err != nil {
+		return
+	}
+	if f.cfg.Switches.pending() > 0 {
+		poke(f.pend)
+	}
+	f.readSkew(ctx)
+	if f.listed.IsZero() || time.Since(f.listed) >= listEvery {
+		f.listed = time.Now()
+		f.ledger.ask()
 	}
 }
 
@@ -234,10 +261,11 @@ func (f *Fleet) up(now *atomic.Bool, what string, err error) {
 	}
 }
 
-// refresh takes over the settings where the ledger has a newer revision.
+// strictly marks a context in which the switches are those of the ledger, or an error.
+type strictly struct{}
+
+// refresh takes over the settings where the ledger has a newer revision. Only one runs at a time.
 func (f *Fleet) refresh(ctx context.Context) error {
-	f.loading.Lock()
-	defer f.loading.Unlock()
 	began := f.mono()
 	ask, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -245,9 +273,10 @@ func (f *Fleet) refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if rev != f.rev.Load() {
+	if again := f.reread.Swap(false); again || rev != f.rev.Load() {
 		for _, l := range f.cfg.Fast {
-			if err := f.load(ctx, l); err != nil {
+			if err := f.load(context.WithValue(ctx, strictly{}, true), l); err != nil {
+				f.reread.Store(true)
 				return err
 			}
 		}
@@ -284,27 +313,46 @@ func (f *Fleet) loadSlow(ctx context.Context) {
 	}
 }
 
-// meetOnce writes the heartbeat into Redis and takes over the switches that are pending there.
+// meetOnce writes the heartbeat into Redis, brings there what it is owed, and takes over the switches that are pending
+// there.
 func (f *Fleet) meetOnce(ctx context.Context) {
-	ask, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	_, rev, err := f.cfg.Control.Meet(ask, f.node())
+	rev, err := f.greet(ctx)
+	if err == nil && f.cfg.Switches.pay(ctx) {
+		rev, err = f.greet(ctx)
+	}
 	if err == nil && rev != f.control.Load() {
-		if err = f.takePending(ask); err == nil {
-			_, _, err = f.cfg.Control.Meet(ask, f.node())
+		if err = f.takePending(ctx); err == nil {
+			_, err = f.greet(ctx)
 		}
 	}
 	f.up(&f.redisUp, theRedis, err)
 }
 
-// takePending puts the pending switches in force.
+// greet writes the heartbeat into Redis and remembers the nodes there.
+func (f *Fleet) greet(ctx context.Context) (rev int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	nodes, rev, err := f.cfg.Control.Meet(ctx, f.node())
+	if err == nil {
+		f.redis.note(nodes)
+	}
+	return rev, err
+}
+
+// takePending puts the pending switches in force. A ledger that is slow or frozen is not waited for: what was known of
+// it is enough to lay them over.
 func (f *Fleet) takePending(ctx context.Context) error {
-	all, rev, err := f.cfg.Control.Pending(ctx)
+	ask, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	since := f.cfg.Switches.keepings()
+	all, rev, err := f.cfg.Control.Pending(ask)
 	if err != nil {
 		return err
 	}
-	f.cfg.Switches.overlay(all)
-	if err := f.cfg.Switches.apply(ctx); err != nil {
+	f.cfg.Switches.overlay(all, since)
+	soon, cancel := context.WithTimeout(ctx, overlayTimeout)
+	defer cancel()
+	if err := f.cfg.Switches.apply(soon); err != nil {
 		return err
 	}
 	f.control.Store(rev)

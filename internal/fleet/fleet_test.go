@@ -27,6 +27,7 @@ type store struct {
 	acts     []string // what the audit log has
 	pending  map[string]sluice.PendingSwitch
 	leader   string
+	stuck    map[string]bool // calls that hang by themselves, by their names
 }
 
 func newStore() *store {
@@ -40,10 +41,20 @@ func (s *store) set(away, hangs bool) {
 	s.away, s.hangs = away, hangs
 }
 
-// enter takes the lock, or says that the store is away.
-func (s *store) enter(ctx context.Context) error {
+// stick has single calls hang.
+func (s *store) stick(calls ...string) {
 	s.mu.Lock()
-	if s.hangs {
+	defer s.mu.Unlock()
+	s.stuck = map[string]bool{}
+	for _, c := range calls {
+		s.stuck[c] = true
+	}
+}
+
+// enter takes the lock, or says that the store is away.
+func (s *store) enter(ctx context.Context, call string) error {
+	s.mu.Lock()
+	if s.hangs || s.stuck[call] {
 		s.mu.Unlock()
 		<-ctx.Done()
 		return fmt.Errorf("%w: %w", sluice.ErrUncertain, ctx.Err())
@@ -58,7 +69,7 @@ func (s *store) enter(ctx context.Context) error {
 func key(x sluice.SwitchSetting) string { return x.Name + "/" + x.Campaign }
 
 func (s *store) Beat(ctx context.Context, n sluice.Node) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Beat"); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -67,7 +78,7 @@ func (s *store) Beat(ctx context.Context, n sluice.Node) error {
 }
 
 func (s *store) Leave(ctx context.Context, id string) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Leave"); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -84,7 +95,7 @@ func (s *store) list() (all []sluice.Node) {
 }
 
 func (s *store) Nodes(ctx context.Context) ([]sluice.Node, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Nodes"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
@@ -92,7 +103,7 @@ func (s *store) Nodes(ctx context.Context) ([]sluice.Node, error) {
 }
 
 func (s *store) SettingsRev(ctx context.Context) (int64, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "SettingsRev"); err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
@@ -100,7 +111,7 @@ func (s *store) SettingsRev(ctx context.Context) (int64, error) {
 }
 
 func (s *store) Clock(ctx context.Context) (sluice.Millis, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Clock"); err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
@@ -108,7 +119,7 @@ func (s *store) Clock(ctx context.Context) (sluice.Millis, error) {
 }
 
 func (s *store) Switches(ctx context.Context) ([]sluice.SwitchSetting, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Switches"); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
@@ -119,10 +130,25 @@ func (s *store) Switches(ctx context.Context) ([]sluice.SwitchSetting, error) {
 	return all, nil
 }
 
+// view is the ledger as one node reaches it.
+type view struct {
+	*store
+	node string
+}
+
+// Switches hangs for a single node where its name is stuck.
+func (v view) Switches(ctx context.Context) ([]sluice.SwitchSetting, error) {
+	if err := v.enter(ctx, v.node); err != nil {
+		return nil, err
+	}
+	v.mu.Unlock()
+	return v.store.Switches(ctx)
+}
+
 func (s *store) SetSwitch(
 	ctx context.Context, x sluice.SwitchSetting, a sluice.Actor,
 ) (before sluice.SwitchSetting, err error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "SetSwitch"); err != nil {
 		return before, err
 	}
 	defer s.mu.Unlock()
@@ -138,7 +164,7 @@ func (s *store) SetSwitch(
 }
 
 func (s *store) Lead(ctx context.Context, _, node string, _ time.Duration) (int64, bool, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Lead"); err != nil {
 		return 0, false, err
 	}
 	defer s.mu.Unlock()
@@ -149,7 +175,7 @@ func (s *store) Lead(ctx context.Context, _, node string, _ time.Duration) (int6
 }
 
 func (s *store) Meet(ctx context.Context, n sluice.Node) ([]sluice.Node, int64, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Meet"); err != nil {
 		return nil, 0, err
 	}
 	defer s.mu.Unlock()
@@ -160,7 +186,7 @@ func (s *store) Meet(ctx context.Context, n sluice.Node) ([]sluice.Node, int64, 
 func (s *store) Part(ctx context.Context, id string) error { return s.Leave(ctx, id) }
 
 func (s *store) Pending(ctx context.Context) (all []sluice.PendingSwitch, rev int64, err error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Pending"); err != nil {
 		return nil, 0, err
 	}
 	defer s.mu.Unlock()
@@ -171,7 +197,7 @@ func (s *store) Pending(ctx context.Context) (all []sluice.PendingSwitch, rev in
 }
 
 func (s *store) Keep(ctx context.Context, p sluice.PendingSwitch) (int64, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Keep"); err != nil {
 		return 0, err
 	}
 	defer s.mu.Unlock()
@@ -181,7 +207,7 @@ func (s *store) Keep(ctx context.Context, p sluice.PendingSwitch) (int64, error)
 }
 
 func (s *store) Drop(ctx context.Context, p sluice.PendingSwitch) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.enter(ctx, "Drop"); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
@@ -227,7 +253,7 @@ func start(t *testing.T, n int, ledger, redis *store) (all []*node) {
 	for i := range n {
 		x := &node{board: &board{}}
 		id := fmt.Sprintf("node-%d", i)
-		sc := fleet.SwitchesConfig{Ledger: ledger, Node: id,
+		sc := fleet.SwitchesConfig{Ledger: view{ledger, id}, Node: id,
 			Apply: func(ctx context.Context) error { return x.desk.Load(ctx) }}
 		fc := fleet.Config{Node: sluice.Node{ID: id, Name: id}, Registry: ledger}
 		if redis != nil {

@@ -10,21 +10,12 @@ import (
 )
 
 // Nodes lists every node, dead ones too, in the order of their names. A node counts by its younger heartbeat of the
-// two stores. ErrUnavailable where neither answers.
+// two stores; one that does not answer counts by what it said last. ErrUnavailable where neither answers.
 func (f *Fleet) Nodes(ctx context.Context) ([]sluice.Node, error) {
-	sources, err := f.ask(ctx)
-	if err != nil {
+	if err := f.ask(ctx); err != nil {
 		return nil, err
 	}
-	byID := map[string]sluice.Node{}
-	for _, list := range sources {
-		for _, n := range list {
-			if old, ok := byID[n.ID]; ok {
-				n = merge(old, n)
-			}
-			byID[n.ID] = n
-		}
-	}
+	byID := f.known(true)
 	all := make([]sluice.Node, 0, len(byID))
 	for _, n := range byID {
 		if n.AgeMS < forgetDeadNode.Milliseconds() {
@@ -35,95 +26,32 @@ func (f *Fleet) Nodes(ctx context.Context) ([]sluice.Node, error) {
 	return all, nil
 }
 
-// laterGrace is how much longer than Redis the ledger may take to list the nodes.
-const laterGrace = 200 * time.Millisecond
-
-// ask reads the nodes from both stores at once. Where Redis has answered, a ledger that is slow or away is not waited
-// for.
-func (f *Fleet) ask(ctx context.Context) (sources [][]sluice.Node, err error) {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	type answer struct {
-		nodes []sluice.Node
-		err   error
-	}
-	ledger, redis := make(chan answer, 1), make(chan answer, 1)
-	go func() {
-		nodes, err := f.cfg.Registry.Nodes(ctx)
-		ledger <- answer{nodes, err}
-	}()
-	go func() {
-		if f.cfg.Control == nil {
-			redis <- answer{err: sluice.ErrUnavailable}
-			return
-		}
-		nodes, _, err := f.cfg.Control.Meet(ctx, f.node())
-		redis <- answer{nodes, err}
-	}()
-	var late <-chan time.Time
-	err = sluice.ErrUnavailable
-	for left := 2; left > 0; left-- {
-		select {
-		case a := <-ledger:
-			if a.err == nil {
-				sources = append(sources, a.nodes)
-			} else {
-				err = a.err
-			}
-		case a := <-redis:
-			if a.err == nil {
-				sources = append(sources, a.nodes)
-				late = time.After(laterGrace)
-			}
-		case <-late:
-			return sources, nil
-		}
-	}
-	if len(sources) == 0 {
-		return nil, err
-	}
-	return sources, nil
-}
-
-// merge joins what two stores say of one node: what is in force there only grows.
-func merge(a, b sluice.Node) sluice.Node {
-	young, old := a, b
-	if b.AgeMS < a.AgeMS {
-		young, old = b, a
-	}
-	young.Settings = max(young.Settings, old.Settings)
-	young.Control = max(young.Control, old.Control)
-	if young.Flushed == nil {
-		young.Flushed = old.Flushed
-	}
-	return young
-}
-
 // Self is this node as it stands.
 func (f *Fleet) Self() sluice.Node { return f.node() }
 
 // Spread has every node look at what was just changed, and returns how many live nodes there are and on how many of
-// them the settings as they are now are in force: once it is all of them, after 3 s at the latest.
+// them the settings as they are now are in force: once it is all of them, after 3 s or at ctx's deadline at the latest.
+// Of nodes that no store lists in time, those count that were known to live.
 func (f *Fleet) Spread(ctx context.Context) (nodes, inForce int) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spreadTimeout)
+	until := time.Now().Add(spreadTimeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(until) {
+		until = d
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until)
 	defer cancel()
-	f.nudge(ctx)
-	if f.ledgerUp.Load() && f.refresh(ctx) == nil {
-		_ = f.beat(ctx) // the loop's own heartbeat comes soon
-	}
-	want, control := f.rev.Load(), f.control.Load()
+	f.Changed()
+	poke(f.look)
 	if f.cfg.Control != nil {
-		f.meetOnce(ctx)
-		control = f.control.Load()
+		poke(f.meet)
 	}
+	g := f.aim()
 	tick := time.NewTicker(spreadPoll)
 	defer tick.Stop()
-	nodes, inForce = 1, 1
 	for {
-		if all, err := f.Nodes(ctx); err == nil {
-			nodes, inForce = f.count(all, want, control)
-		}
-		if inForce == nodes {
+		f.revise(ctx, &g)
+		answered := f.ask(ctx) == nil
+		nodes, inForce = f.count(f.known(answered), g)
+		if inForce == nodes && g.known && answered {
 			return nodes, inForce
 		}
 		select {
@@ -134,15 +62,60 @@ func (f *Fleet) Spread(ctx context.Context) (nodes, inForce int) {
 	}
 }
 
-// count says how many nodes live and on how many of them revisions as late as these are in force. A node whose ledger
-// or Redis is away can only be held to the other one.
-func (f *Fleet) count(all []sluice.Node, want, control int64) (nodes, inForce int) {
-	for _, n := range all {
-		if !n.Alive() && n.ID != f.cfg.Node.ID {
+// goal is what a node must have in force.
+type goal struct {
+	known    bool  // settings and control are what they must be; else no other node can be counted
+	settings int64 // at least, of the ledger
+	control  int64 // at least, of the pending switches
+}
+
+// aim gives the goal of what was changed here. What is kept in Redis has its revision already; that of the ledger has
+// still to be read.
+func (f *Fleet) aim() goal {
+	kept, _ := f.cfg.Switches.kept()
+	away := !f.ledgerUp.Load() && f.told.Load() == f.wrote.Load()
+	return goal{settings: f.rev.Load(), control: kept, known: kept > 0 && away}
+}
+
+// revise reads what was still to be read.
+func (f *Fleet) revise(ctx context.Context, g *goal) {
+	if g.control == owing {
+		_, g.control = f.cfg.Switches.kept()
+	}
+	if g.known {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, revTimeout)
+	defer cancel()
+	wrote := f.wrote.Load()
+	rev, err := f.cfg.Registry.SettingsRev(ctx)
+	if err != nil {
+		return
+	}
+	g.known, g.settings = true, rev
+	f.tells(wrote)
+}
+
+// tells notes that revisions have so many of this node's writes in them.
+func (f *Fleet) tells(wrote int64) {
+	for {
+		told := f.told.Load()
+		if told >= wrote || f.told.CompareAndSwap(told, wrote) {
+			return
+		}
+	}
+}
+
+// count says how many nodes live and on how many of them the goal is reached: here it is, since a change is in force
+// here before others are told.
+func (f *Fleet) count(all map[string]sluice.Node, g goal) (nodes, inForce int) {
+	nodes, inForce = 1, 1
+	for id, n := range all {
+		if id == f.cfg.Node.ID || !n.Alive() {
 			continue
 		}
 		nodes++
-		if n.ID == f.cfg.Node.ID || n.Settings >= want && (n.Control >= control || !f.redisUp.Load()) {
+		if g.known && n.Settings >= g.settings && n.Control >= g.control {
 			inForce++
 		}
 	}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -29,8 +30,13 @@ type Switches struct {
 
 	mu    sync.Mutex
 	known bool                   // base was read
+	wrote int                    // times that base was changed by a write of this node
 	base  []sluice.SwitchSetting // as the ledger had it when it was read last
 	over  []sluice.PendingSwitch // as Redis had it
+	keeps []keeping              // what this node has put there, while it is there
+	count int                    // of all that it has ever put there
+	last  int64                  // revision of the last of them
+	owed  []debt
 }
 
 // NewSwitches makes it.
@@ -43,20 +49,28 @@ func NewSwitches(cfg SwitchesConfig) *Switches {
 
 // Switches gives every switch that is set. While the ledger is away it is what was known of it, under what Redis has.
 func (s *Switches) Switches(ctx context.Context) ([]sluice.SwitchSetting, error) {
+	strict := ctx.Value(strictly{}) != nil
 	ask, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
+	s.mu.Lock()
+	wrote := s.wrote
+	s.mu.Unlock()
 	err := error(sluice.ErrUnavailable)
 	var base []sluice.SwitchSetting
-	if s.fleet == nil || s.fleet.ledgerUp.Load() {
+	if strict || s.fleet == nil || s.fleet.ledgerUp.Load() {
 		base, err = s.cfg.Ledger.Switches(ask)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil && !s.known {
+	switch {
+	case err != nil && (strict || !s.known):
 		return nil, err
-	}
-	if err == nil {
+	case err == nil && (wrote == s.wrote || !s.known):
 		s.base, s.known = base, true
+	case strict:
+		return nil, fmt.Errorf("fleet: a switch was set while they were read: %w", sluice.ErrUncertain)
+	case s.fleet != nil: // it is not known whether this is all; a reading from before a write may not have it
+		s.fleet.reread.Store(true)
 	}
 	return s.joined(), nil
 }
@@ -101,7 +115,7 @@ func (s *Switches) SetSwitch(
 	away := errors.Is(err, sluice.ErrUnavailable) || errors.Is(err, sluice.ErrUncertain)
 	switch {
 	case err == nil:
-		s.forget(ctx, x)
+		s.written(x, a)
 		return before, nil
 	case !away || s.cfg.Control == nil:
 		return before, err
@@ -109,13 +123,15 @@ func (s *Switches) SetSwitch(
 	p := sluice.PendingSwitch{Setting: x, Actor: a}
 	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
-	if _, e := s.cfg.Control.Keep(ask, p); e != nil {
+	rev, e := s.cfg.Control.Keep(ask, p)
+	if e != nil {
 		s.log.Error("a switch could be recorded in neither store", "switch", x.Name, "ledger", err, "redis", e)
 		return before, err
 	}
 	s.log.Warn("a switch is kept in Redis until the ledger is back", "switch", x.Name, "campaign", x.Campaign, "err", err)
 	s.mu.Lock()
-	s.lay(p)
+	s.owed = slices.DeleteFunc(s.owed, func(d debt) bool { return same(d.p.Setting, x) })
+	s.keeping(p, rev)
 	s.mu.Unlock()
 	return before, nil
 }
@@ -142,43 +158,6 @@ func (s *Switches) setInLedger(
 	return known, err
 }
 
-// lay adds a pending switch to what is known of them. The caller holds mu.
-func (s *Switches) lay(p sluice.PendingSwitch) {
-	s.over = append(slices.DeleteFunc(s.over, func(o sluice.PendingSwitch) bool { return same(o.Setting, p.Setting) }), p)
-}
-
-// forget takes back what is pending of a switch that the ledger has in a later setting.
-func (s *Switches) forget(ctx context.Context, x sluice.SwitchSetting) {
-	s.mu.Lock()
-	i := slices.IndexFunc(s.over, func(o sluice.PendingSwitch) bool { return same(o.Setting, x) })
-	var p sluice.PendingSwitch
-	if i >= 0 {
-		p = s.over[i]
-		s.over = slices.Delete(s.over, i, i+1)
-	}
-	s.mu.Unlock()
-	if i < 0 || s.cfg.Control == nil {
-		return
-	}
-	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
-	defer cancel()
-	if err := s.cfg.Control.Drop(ask, p); err != nil {
-		s.log.Warn("a switch that was pending in Redis could not be taken back there", "switch", x.Name, "err", err)
-	}
-}
-
-// overlay takes over what Redis has. Entries that are gone from there stay until the ledger has been read again:
-// whoever took them out has recorded them in it.
-func (s *Switches) overlay(all []sluice.PendingSwitch) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old := s.joined()
-	s.over = all
-	if s.fleet != nil && !s.fleet.ledgerUp.Load() {
-		s.base = old
-	}
-}
-
 func (s *Switches) apply(ctx context.Context) error {
 	if s.cfg.Apply == nil {
 		return nil
@@ -195,13 +174,10 @@ func (s *Switches) pending() int {
 // record writes what is pending into the ledger. One node does it: a second row in the audit log would be a second
 // act.
 func (s *Switches) record(ctx context.Context) {
-	s.mu.Lock()
-	over := slices.Clone(s.over)
-	s.mu.Unlock()
-	if len(over) == 0 || s.cfg.Control == nil {
+	if s.pending() == 0 || s.cfg.Control == nil {
 		return
 	}
-	ask, cancel := context.WithTimeout(ctx, loadTimeout)
+	ask, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
 	if _, leads, err := s.cfg.Ledger.Lead(ask, pendingJob, s.cfg.Node, pendingTerm); err != nil || !leads {
 		return
@@ -216,6 +192,9 @@ func (s *Switches) record(ctx context.Context) {
 		return
 	}
 	for _, p := range over {
+		if s.owes(p.Setting) {
+			continue
+		}
 		i := slices.IndexFunc(has, func(x sluice.SwitchSetting) bool { return same(x, p.Setting) })
 		// One that is cleared and not set in the ledger either needs no row.
 		if i < 0 && p.Setting.Set || i >= 0 && has[i].At < p.Setting.At {
@@ -225,6 +204,9 @@ func (s *Switches) record(ctx context.Context) {
 			}
 			s.log.Info("a switch that was set while the ledger was away is recorded", "switch", p.Setting.Name,
 				"campaign", p.Setting.Campaign, "by", p.Actor.Name)
+			s.learn(p.Setting)
+		} else if i >= 0 {
+			s.learn(has[i])
 		}
 		if err := s.cfg.Control.Drop(ask, p); err != nil {
 			return
