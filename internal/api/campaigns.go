@@ -173,6 +173,32 @@ func (v *campaignViews) get(c *call) (*viewSet, error) {
 	return nil, err
 }
 
+// entry gives one campaign; nil where there is none. One that the gate has learned of since the set was computed is
+// there as well: its link may be out already, and a page that hears UNKNOWN_CAMPAIGN does not ask again.
+func (v *campaignViews) entry(c *call, id string) (*viewEntry, error) {
+	s, err := v.get(c)
+	if err != nil {
+		return nil, err
+	}
+	if e := s.byID[id]; e != nil || v.p.deps.Gate == nil {
+		return e, nil
+	}
+	if known, ok := v.p.deps.Gate.Campaign(id); !ok || known.Control == sluice.ControlDraft {
+		return nil, nil
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if next := v.current.Load(); next != s && next.byID[id] != nil {
+		return next.byID[id], nil
+	}
+	next, err := v.compute(c.context())
+	if err != nil {
+		return nil, err
+	}
+	v.current.Store(next)
+	return next.byID[id], nil
+}
+
 func (v *campaignViews) fresh(s *viewSet) bool {
 	return s != nil && v.p.cfg.Now().Sub(s.at) < v.p.cfg.CampaignTTL
 }
@@ -321,13 +347,12 @@ func (p *Public) campaigns(c *call) {
 
 // campaign answers one campaign.
 func (p *Public) campaign(c *call) {
-	s, err := p.views.get(c)
+	e, err := p.views.entry(c, unsafeString(c.paramBytes("id")))
 	if err != nil {
 		c.problem(err)
 		return
 	}
-	e, ok := s.byID[unsafeString(c.paramBytes("id"))]
-	if !ok {
+	if e == nil {
 		c.answerProblem(newProblem(http.StatusNotFound, sluice.ReasonUnknownCampaign.String(), ""))
 		return
 	}

@@ -71,6 +71,40 @@ func TestCampaignsAreCached(t *testing.T) {
 	}
 }
 
+// A campaign is there from the moment that the node sells it, not only when the list is computed next.
+func TestNewCampaignIsThere(t *testing.T) {
+	now := newClock()
+	from := &fakeCampaigns{views: []sluice.CampaignView{view("old", nil)}}
+	gate := &fakeGate{}
+	p := public(t, api.PublicConfig{Now: now.now}, api.PublicDeps{Campaigns: from, Gate: gate})
+	status := func(id string, want int) {
+		t.Helper()
+		if got := do(p, peer, "GET", "/v1/campaigns/"+id, ""); got.status != want {
+			t.Errorf("%s: %d, want %d", id, got.status, want)
+		}
+	}
+	status("old", 200)
+	status("new", 404)
+	fresh := view("new", nil)
+	from.views = append(from.views, fresh)
+	gate.campaign = &fresh.Campaign
+	status("new", 200)
+	status("new", 200)
+	if from.calls != 2 {
+		t.Errorf("computed %d times, want twice: an answer that is there is served", from.calls)
+	}
+	draft := view("draft", func(v *sluice.CampaignView) { v.State, v.Control = sluice.StateDraft, sluice.ControlDraft })
+	from.views = append(from.views, draft)
+	gate.campaign = &draft.Campaign
+	status("draft", 404)
+	status("nobody", 404)
+	if from.calls != 2 {
+		t.Errorf("computed %d times for what buyers do not see", from.calls)
+	}
+	gate.campaign, from.fail = &sluice.Campaign{ID: "unseen"}, sluice.ErrUnavailable
+	status("unseen", 503)
+}
+
 func TestCampaignPages(t *testing.T) {
 	from := &fakeCampaigns{}
 	for i := range 7 {
