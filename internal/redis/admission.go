@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -271,12 +270,11 @@ func (a *Admission) Admit(ctx context.Context, claim sluice.Claim) sluice.Decisi
 		return busy(retryFullMS)
 	}
 	claim.Campaign = c.id
-	claim.RequestID = strings.Clone(claim.RequestID) // it may point into a connection's buffer
-	return a.assured(ctx, c, claim.Source, a.admit(ctx, c, l, claim))
+	return a.assured(ctx, c, claim.Source, a.admit(c, l, &claim))
 }
 
 // admit asks the claim's home shard, and the others where that one has too little.
-func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluice.Claim) sluice.Decision {
+func (a *Admission) admit(c *campaign, l *lane, claim *sluice.Claim) sluice.Decision {
 	had := int64(-1)
 	for round := range maxRounds {
 		r, ok := l.claims.do(claim)
@@ -284,7 +282,7 @@ func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluic
 			return unknown(c, claim.ID, claim.Quantity)
 		}
 		if r.status != callDone || r.verdict != VerdictDry {
-			return a.decide(ctx, c, &claim, &r)
+			return a.decide(c, claim, &r)
 		}
 		if left := r.call.available; left > 0 && (c.shards() == 1 || left == had) {
 			return sluice.Refuse(sluice.ReasonSoldOut) // more than is left; whoever wants less may still have it
@@ -294,7 +292,7 @@ func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluic
 			c.kick() // the one shard's own verdict is enough for this claim; the marker comes in the background
 			return sluice.Refuse(sluice.ReasonSoldOut)
 		}
-		v, ok := l.verdicts.do(claim.Quantity)
+		v, ok := l.verdicts.do(&claim.Quantity)
 		switch {
 		case !ok || v.err != nil:
 			return busy(retryReloadMS)
@@ -310,7 +308,7 @@ func (a *Admission) admit(ctx context.Context, c *campaign, l *lane, claim sluic
 }
 
 // decide turns the script's answer into a decision.
-func (a *Admission) decide(ctx context.Context, c *campaign, claim *sluice.Claim, r *answer) sluice.Decision {
+func (a *Admission) decide(c *campaign, claim *sluice.Claim, r *answer) sluice.Decision {
 	switch {
 	case r.status == callUnknown:
 		return unknown(c, claim.ID, claim.Quantity)

@@ -43,7 +43,8 @@ func (g *Gates) Admit(ctx context.Context, call AdmitCall) (AdmitReply, error) {
 		return AdmitReply{}, fmt.Errorf("redis: admit to %s/%d: %w", c.ID, call.Shard, err)
 	}
 	what := func() string { return fmt.Sprintf("%d claims of %s/%d", len(call.Claims), c.ID, call.Shard) }
-	answer, err := g.c.run(ctx, g.c.scripts.admit, what, call.keys(g.c.keys), call.args())
+	sent := call.messages()
+	answer, err := g.c.run(ctx, g.c.scripts.admit, what, call.keys(g.c.keys), call.args(sent))
 	if err != nil {
 		return AdmitReply{}, err
 	}
@@ -51,6 +52,7 @@ func (g *Gates) Admit(ctx context.Context, call AdmitCall) (AdmitReply, error) {
 	if err != nil {
 		return AdmitReply{}, fmt.Errorf("redis: admit %s: %w", what(), err)
 	}
+	reply.Sent = sent
 	return reply, nil
 }
 
@@ -84,39 +86,43 @@ func (call *AdmitCall) keys(k *keys) []string {
 	return all
 }
 
-// args writes all that is sent into one piece of memory: the messages, the users, and the other halves of their ids.
-func (call *AdmitCall) args() []string {
-	c := call.Campaign
-	n := len(call.Claims)
-	room := 2 * n * halfSize
+// messages writes the claims' messages, one after the other.
+func (call *AdmitCall) messages() []byte {
+	room := 0
 	for i := range call.Claims {
-		claim := &call.Claims[i]
-		room += minMessage + len(claim.Campaign) + len(claim.User) + len(claim.RequestID)
+		room += sizeOf(&call.Claims[i])
 	}
-	name := rand.Uint64() | 1 // not 0
 	buf := make([]byte, 0, room)
+	for i := range call.Claims {
+		buf = appendMessage(buf, &call.Claims[i], call.Campaign.Epoch)
+	}
+	return buf
+}
+
+// args gives what is sent: messages, and the claims' ids, the users' halves first.
+func (call *AdmitCall) args(messages []byte) []string {
+	c := call.Campaign
+	name := rand.Uint64() | 1 // not 0
 	same := call.Claims[0].Quantity
+	ids := make([]byte, 2*halfSize*len(call.Claims))
+	users, rest := ids[:len(ids)/2], ids[len(ids)/2:]
 	for i := range call.Claims {
 		claim := &call.Claims[i]
-		buf = appendMessage(buf, claim, c.Epoch)
+		copy(users[i*halfSize:], claim.ID[:halfSize])
+		copy(rest[i*halfSize:], claim.ID[halfSize:])
 		if claim.Quantity != same {
 			same = 0
 		}
 	}
-	users := len(buf)
-	for i := range call.Claims {
-		buf = append(buf, call.Claims[i].ID[:halfSize]...)
-	}
-	for i := range call.Claims {
-		buf = append(buf, call.Claims[i].ID[halfSize:]...)
-	}
-	all := unsafe.String(unsafe.SliceData(buf), len(buf)) // nobody writes to buf any more
 	return []string{
 		number(c.Epoch), number(int64(c.StartsAt)), number(int64(c.EndsAt)), strconv.Itoa(c.PerUserLimit),
-		string(binary.BigEndian.AppendUint64(nil, name)), call.again(), strconv.Itoa(same), all[:users], all[users:],
-		call.quantities(same),
+		string(binary.BigEndian.AppendUint64(nil, name)), call.again(), strconv.Itoa(same), stringOf(messages),
+		stringOf(ids), call.quantities(same),
 	}
 }
+
+// stringOf gives bytes that nobody changes any more as a string.
+func stringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // quantities are those of the claims, where they are not all the same.
 func (call *AdmitCall) quantities(same int) string {

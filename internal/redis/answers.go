@@ -66,7 +66,7 @@ func (a *Admission) lookUp(ids []sluice.ClaimID, rs []found) {
 // settled answers a claim that has left the outbox: by its row. While the ledger cannot be asked, a live claim is
 // answered QUEUED again, which stays true as a promise.
 func (a *Admission) settled(c *campaign, id sluice.ClaimID, quantity int, live bool) sluice.Decision {
-	f, ok := a.records.do(id)
+	f, ok := a.records.do(&id)
 	switch {
 	case ok && f.ok:
 		a.promised.drop([]sluice.ClaimID{id}) // a copy that came while it was being settled may have promised it again
@@ -116,12 +116,13 @@ func (a *Admission) recall(
 		if pending.Quantity != quantity {
 			return sluice.Refuse(sluice.ReasonRequestIDReused), true
 		}
-		if missed := a.promised.keep([]sluice.Claim{pending}, a.mono()); len(missed) > 0 {
-			return a.offer(c, []sluice.Claim{pending})[0], true
+		claims := []sluice.Claim{pending}
+		if missed := a.promised.keep(claims, textOf(claims), a.mono()); len(missed) > 0 {
+			return a.offer(c, claims)[0], true
 		}
 		return a.assured(ctx, c, pending.Source, queuedNow(set.Kind, id, quantity, true)), true
 	}
-	f, ok := a.records.do(id)
+	f, ok := a.records.do(&id)
 	switch {
 	case ok && f.ok:
 		return recorded(set.Kind, &f.rec, quantity), true
@@ -157,7 +158,7 @@ func (a *Admission) outcome(ctx context.Context, id sluice.ClaimID) (sluice.Clai
 		return rec, err == nil && rec.State != sluice.ClaimQueued
 	}
 	for end := a.mono() + a.cfg.LedgerWait; a.mono() < end; {
-		if f, ok := a.records.do(id); ok && f.ok {
+		if f, ok := a.records.do(&id); ok && f.ok {
 			return f.rec, true
 		}
 		t := time.NewTimer(pollOutcome)

@@ -15,18 +15,28 @@ type gather[Q, R any] struct {
 	flights int                  // calls under way at once
 	wait    time.Duration        // a request that takes longer is given up by who asked; its call goes on
 
+	// reuse says that call keeps nothing of qs, so that their room may carry other requests.
+	reuse bool
+	// lent appends the bytes that a request points to and that are its asker's only, in memory that may be used again
+	// once the asker has given up; lend makes requests point to what was appended. nil: there are none.
+	lent func(text []byte, q *Q) []byte
+	lend func(qs []Q, text string)
+
 	waiting atomic.Int64 // requests without an answer
 
 	mu     sync.Mutex
 	queue  []*flight[Q, R] // the last one is still filling
 	flying int
 	usual  int        // requests of the last flight that took off: room for the next one
+	bytes  int        // that were lent to it
+	spare  [][]Q      // room of flights that came back
 	idle   *sync.Cond // told when flying falls to zero; made by drain
 }
 
 // flight is the requests of one call.
 type flight[Q, R any] struct {
 	qs       []Q
+	text     []byte // what was lent
 	rs       []R
 	wake     chan struct{} // closed when the answers are there, or take too long
 	woken    sync.Once
@@ -36,8 +46,9 @@ type flight[Q, R any] struct {
 
 func (f *flight[Q, R]) wakeAll() { f.woken.Do(func() { close(f.wake) }) }
 
-// do asks for one answer; false where it takes longer than the bound. The request may be carried out all the same.
-func (g *gather[Q, R]) do(q Q) (r R, ok bool) {
+// do asks for one answer; false where it takes longer than the bound. The request may be carried out all the same. q is
+// copied.
+func (g *gather[Q, R]) do(q *Q) (r R, ok bool) {
 	f, slot := g.add(q)
 	<-f.wake
 	if !f.answered.Load() {
@@ -46,23 +57,40 @@ func (g *gather[Q, R]) do(q Q) (r R, ok bool) {
 	return f.rs[slot], true
 }
 
-func (g *gather[Q, R]) add(q Q) (f *flight[Q, R], slot int) {
+func (g *gather[Q, R]) add(q *Q) (f *flight[Q, R], slot int) {
 	g.waiting.Add(1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if n := len(g.queue); n > 0 && len(g.queue[n-1].qs) < g.max {
 		f = g.queue[n-1]
 	} else {
-		f = &flight[Q, R]{wake: make(chan struct{}), qs: make([]Q, 0, max(1, g.usual))}
-		f.timer = time.AfterFunc(g.wait, f.wakeAll)
+		f = g.newFlight()
 		g.queue = append(g.queue, f)
 	}
-	f.qs = append(f.qs, q)
+	f.qs = append(f.qs, *q)
+	if g.lent != nil {
+		f.text = g.lent(f.text, &f.qs[len(f.qs)-1])
+	}
 	if g.flying < g.flights {
 		g.flying++
 		go g.fly()
 	}
 	return f, len(f.qs) - 1
+}
+
+// newFlight makes a flight with room for what is usual. Callers hold the lock.
+func (g *gather[Q, R]) newFlight() *flight[Q, R] {
+	f := &flight[Q, R]{wake: make(chan struct{})}
+	f.timer = time.AfterFunc(g.wait, f.wakeAll)
+	if n := len(g.spare); n > 0 {
+		f.qs, g.spare[n-1], g.spare = g.spare[n-1], nil, g.spare[:n-1]
+	} else {
+		f.qs = make([]Q, 0, max(1, g.usual))
+	}
+	if g.lent != nil {
+		f.text = make([]byte, 0, g.bytes)
+	}
+	return f
 }
 
 // fly makes calls until nobody waits. Before each it lets everybody else who can run go first: requests that have
@@ -82,14 +110,32 @@ func (g *gather[Q, R]) fly() {
 		f := g.queue[0]
 		g.queue[0] = nil
 		g.queue = g.queue[1:]
-		g.usual = min(len(f.qs)+len(f.qs)/8, g.max)
+		g.usual, g.bytes = min(len(f.qs)+len(f.qs)/8, g.max), len(f.text)+len(f.text)/8
 		g.mu.Unlock()
+		if g.lend != nil {
+			g.lend(f.qs, stringOf(f.text))
+		}
 		f.rs = make([]R, len(f.qs))
 		g.call(f.qs, f.rs)
 		f.timer.Stop()
 		g.waiting.Add(-int64(len(f.qs)))
+		qs := f.qs
+		f.qs = nil
 		f.answered.Store(true)
 		f.wakeAll()
+		if g.reuse {
+			g.keepRoom(qs)
+		}
+	}
+}
+
+// keepRoom has another flight use the room of one that came back.
+func (g *gather[Q, R]) keepRoom(qs []Q) {
+	clear(qs)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(g.spare) <= g.flights {
+		g.spare = append(g.spare, qs[:0])
 	}
 }
 

@@ -153,8 +153,7 @@ func (a *Admission) Promised(campaign string, before int64) []sluice.Claim {
 
 // Holds says whether this node answered QUEUED for a claim and has not been told of its outcome.
 func (a *Admission) Holds(id sluice.ClaimID) bool {
-	_, ok := a.promised.find(id)
-	return ok
+	return a.promised.holds(id)
 }
 
 // Settled ends promises whose outcome is in the ledger.

@@ -28,7 +28,7 @@ func NewGather(most, flights int, wait time.Duration, call func([]int, []int)) *
 }
 
 // Do asks for one answer.
-func (g *gather[Q, R]) Do(q Q) (R, bool) { return g.do(q) }
+func (g *gather[Q, R]) Do(q Q) (R, bool) { return g.do(&q) }
 
 // Drain waits for the last call.
 func (g *gather[Q, R]) Drain() { g.drain() }
@@ -74,19 +74,22 @@ type Promises = promised
 // NewPromises makes one.
 func NewPromises(max int) *Promises { return newPromised(max) }
 
-// Keep, Drop, Holds, Size and Overdue are the list's.
+// Keep, Drop, Holds, Before, Size and Overdue are the list's.
 func (p *promised) Keep(claims []sluice.Claim, at time.Duration) []bool {
 	kept := make([]bool, len(claims))
 	for i := range kept {
 		kept[i] = true
 	}
-	for _, i := range p.keep(claims, at) {
+	for _, i := range p.keep(claims, textOf(claims), at) {
 		kept[i] = false
 	}
 	return kept
 }
-func (p *promised) Drop(ids ...sluice.ClaimID)                { p.drop(ids) }
-func (p *promised) Holds(id sluice.ClaimID) bool              { _, ok := p.find(id); return ok }
+func (p *promised) Drop(ids ...sluice.ClaimID)   { p.drop(ids) }
+func (p *promised) Holds(id sluice.ClaimID) bool { _, ok := p.find(id); return ok }
+func (p *promised) Before(campaign string, epoch int64, most int) []sluice.Claim {
+	return p.before(campaign, epoch, most)
+}
 func (p *promised) Size() int                                 { return p.size() }
 func (p *promised) Overdue(at time.Duration) []sluice.ClaimID { return p.overdue(at) }
 

@@ -61,6 +61,7 @@ type AdmitReply struct {
 	Returning int64
 	Queued    int64
 	Claims    []ClaimReply // one for each claim, in order
+	Sent      []byte       // the claims' messages as they were sent, in order; nobody changes them
 }
 
 // ClaimReply answers one claim.

@@ -33,6 +33,20 @@ type young struct {
 
 const maxYoung = 1 << 16
 
+// has says whether a fingerprint is there; y may be nil.
+func (y *young) has(f uint64) bool { return y != nil && in(y.table, f) }
+
+// larger gives a table of four times the room with the same in it.
+func (y *young) larger() *young {
+	l := &young{table: make([]atomic.Uint64, min(4*len(y.table), maxYoung)), n: y.n}
+	for i := range y.table {
+		if f := y.table[i].Load(); f != 0 {
+			place(l.table, f)
+		}
+	}
+	return l
+}
+
 const minHolders = 1 << 10
 
 // fold gives the fingerprint of a key; never 0. Keys are cut from SHA-256, so that their bits are as good as any hash.
@@ -41,10 +55,7 @@ func fold(k sluice.UserKey) uint64 { return max(1, binary.LittleEndian.Uint64(k[
 // has says whether the user may hold a claim. It looks at the tables in the order in which users move.
 func (h *holders) has(k sluice.UserKey) bool {
 	f := fold(k)
-	if y := h.young.Load(); y != nil && in(y.table, f) {
-		return true
-	}
-	if y := h.older.Load(); y != nil && in(y.table, f) {
+	if h.young.Load().has(f) || h.older.Load().has(f) {
 		return true
 	}
 	t := h.table.Load()
@@ -67,17 +78,20 @@ func in(t []atomic.Uint64, f uint64) bool {
 	}
 }
 
-// add notes users.
+// add notes users. Those who are young come to the large table with the others of their age.
 func (h *holders) add(keys ...sluice.UserKey) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	y, older := h.young.Load(), h.older.Load()
 	for len(keys) > 0 { // some at a time: a list is long, and most of it may be known
 		var some [minHolders]uint64
-		n := min(len(keys), len(some))
-		for i, k := range keys[:n] {
-			some[i] = fold(k)
+		n, news := min(len(keys), len(some)), some[:0]
+		for _, k := range keys[:n] {
+			if f := fold(k); !y.has(f) && !older.has(f) {
+				news = append(news, f)
+			}
 		}
-		h.put(some[:n])
+		h.put(news)
 		keys = keys[n:]
 	}
 }
@@ -87,11 +101,7 @@ func (h *holders) add(keys ...sluice.UserKey) {
 func (h *holders) put(some []uint64) {
 	h.grow(len(some))
 	t := *h.table.Load()
-	mask, met := uint64(len(t)-1), uint64(0)
-	for _, f := range some {
-		met |= t[f&mask].Load()
-	}
-	h.met = met
+	h.met = met(t, some)
 	for _, f := range some {
 		if place(t, f) {
 			h.n++
@@ -109,21 +119,27 @@ func (h *holders) addClaims(claims []sluice.Claim) {
 		y = &young{table: make([]atomic.Uint64, h.room)}
 		h.young.Store(y)
 	}
-	for len(claims) > 0 {
-		if y.n < len(y.table)/3*2 {
-			if place(y.table, fold(claims[0].ID.User())) {
-				y.n++
-			}
-			claims = claims[1:]
-			continue
-		}
+	for len(claims) > 0 { // some at a time, as add does
 		var some [minHolders]uint64
 		n := min(len(claims), len(some))
 		for i := range n {
 			some[i] = fold(claims[i].ID.User())
 		}
-		h.put(some[:n])
 		claims = claims[n:]
+		for y.n+n > len(y.table)/3*2 && len(y.table) < maxYoung {
+			y = y.larger()
+			h.young.Store(y)
+		}
+		if y.n+n > len(y.table)/3*2 {
+			h.put(some[:n])
+			continue
+		}
+		h.met = met(y.table, some[:n])
+		for _, f := range some[:n] {
+			if place(y.table, f) {
+				y.n++
+			}
+		}
 	}
 }
 
@@ -135,9 +151,9 @@ func (h *holders) settleDown() {
 	h.young.Store(nil)
 	switch {
 	case y == nil:
-	case y.n >= len(y.table)/3*2:
+	case y.n >= h.room/3*2:
 		h.room = min(2*h.room, maxYoung)
-	case y.n < len(y.table)/8:
+	case y.n < h.room/8:
 		h.room = max(h.room/2, minHolders)
 	}
 	h.mu.Unlock()
@@ -157,6 +173,15 @@ func (h *holders) settleDown() {
 		h.mu.Unlock()
 	}
 	h.older.Store(nil)
+}
+
+// met reads the places of fingerprints and gives what it read.
+func met(t []atomic.Uint64, some []uint64) (all uint64) {
+	mask := uint64(len(t) - 1)
+	for _, f := range some {
+		all |= t[f&mask].Load()
+	}
+	return all
 }
 
 // clear forgets everybody.

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -20,9 +21,22 @@ type lane struct {
 func newLane(c *campaign, shard int) *lane {
 	cfg := &c.a.cfg
 	l := &lane{c: c, shard: shard, breaker: breaker{mono: c.a.mono}}
-	l.claims = gather[sluice.Claim, answer]{call: l.call, max: cfg.MaxBatch, flights: cfg.Flights, wait: cfg.MaxWait}
+	l.claims = gather[sluice.Claim, answer]{
+		call: l.call, max: cfg.MaxBatch, flights: cfg.Flights, wait: cfg.MaxWait,
+		reuse: true, lent: lentByClaim, lend: lendToClaims,
+	}
 	l.verdicts = gather[int, verdict]{call: l.judge, max: cfg.MaxWaiting, flights: 1, wait: cfg.MaxWait}
 	return l
+}
+
+// lentByClaim and lendToClaims copy request ids: they may point into a connection's buffer.
+func lentByClaim(text []byte, c *sluice.Claim) []byte { return append(text, c.RequestID...) }
+
+func lendToClaims(claims []sluice.Claim, text string) {
+	for i := range claims {
+		n := len(claims[i].RequestID)
+		claims[i].RequestID, text = text[:n], text[n:]
+	}
 }
 
 // callStatus says what is known of a call that carried a claim.
@@ -146,12 +160,15 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 	}
 	if won > 0 {
 		winners, slots := winnersOf(claims, reply, won)
-		l.promise(set, winners, slots, rs)
+		text := reply.Sent
+		if text == nil || slots != nil {
+			text = textOf(winners)
+		}
+		l.promise(set, winners, text, slots, rs)
 	}
 }
 
-// winnersOf gives the claims that hear QUEUED, and their places; no places where all do: the call's claims are nobody
-// else's by then, and are kept as they lie.
+// winnersOf gives the claims that hear QUEUED, and their places; no places where all do.
 func winnersOf(claims []sluice.Claim, reply AdmitReply, won int) (winners []sluice.Claim, slots []int) {
 	if winners = claims; won < len(claims) {
 		winners, slots = make([]sluice.Claim, 0, won), make([]int, 0, won)
@@ -167,9 +184,9 @@ func winnersOf(claims []sluice.Claim, reply AdmitReply, won int) (winners []slui
 	return winners, slots
 }
 
-// promise keeps the winners and brings about what the level of their answer asks for. slots are their places among rs;
-// nil: all, in their order.
-func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int, rs []answer) {
+// promise keeps the winners, whose messages are text, and brings about what the level of their answer asks for. slots
+// are their places among rs; nil: all, in their order.
+func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, text []byte, slots []int, rs []answer) {
 	a := l.c.a
 	place := func(i int) *answer {
 		if slots != nil {
@@ -178,7 +195,7 @@ func (l *lane) promise(set *sluice.Campaign, winners []sluice.Claim, slots []int
 		return &rs[i]
 	}
 	l.c.holders.addClaims(winners)
-	if missed := a.promised.keep(winners, a.mono()); len(missed) > 0 {
+	if missed := a.promised.keep(winners, text, a.mono()); len(missed) > 0 {
 		late := make([]sluice.Claim, len(missed))
 		for k, i := range missed {
 			late[k] = winners[i]
@@ -209,7 +226,7 @@ func (l *lane) secure(set *sluice.Campaign, winners []sluice.Claim) error {
 	case a.cfg.Ack == sluice.AckReplica:
 		return a.look.Replicated(ctx, set, l.shard, a.cfg.Replicas)
 	case a.cfg.Ack == sluice.AckBroker && a.deps.Publisher != nil:
-		return a.deps.Publisher.Publish(ctx, winners)
+		return a.deps.Publisher.Publish(ctx, slices.Clone(winners)) // it may go on when it has given up
 	}
 	return nil
 }

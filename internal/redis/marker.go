@@ -124,7 +124,7 @@ func (c *campaign) kick() {
 	}
 	work := func() {
 		defer c.kicking.Store(false)
-		(*c.lanes.Load())[0].verdicts.do(0)
+		(*c.lanes.Load())[0].verdicts.do(new(int))
 	}
 	if !c.a.background(work) {
 		c.kicking.Store(false)

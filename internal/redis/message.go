@@ -65,7 +65,7 @@ func checkClaim(c *sluice.Claim) error {
 func AppendMessage(b []byte, c *sluice.Claim) []byte { return appendMessage(b, c, c.Epoch) }
 
 func appendMessage(b []byte, c *sluice.Claim, epoch int64) []byte {
-	n := minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
+	n := sizeOf(c)
 	b = append(b, sluice.MessageVersion)
 	b = binary.BigEndian.AppendUint16(b, uint16(n))
 	b = append(b, c.ID[:]...)
@@ -78,6 +78,19 @@ func appendMessage(b []byte, c *sluice.Claim, epoch int64) []byte {
 		b = append(b, s...)
 	}
 	return b
+}
+
+// sizeOf gives the bytes of a claim's message.
+func sizeOf(c *sluice.Claim) int {
+	return minMessage + len(c.Campaign) + len(c.User) + len(c.RequestID)
+}
+
+// messageSize reads the length of a message of any version, the first of b.
+func messageSize(b []byte) int { return int(binary.BigEndian.Uint16(b[atLength:])) }
+
+// epochAndCampaign reads two parts of a message of version 1.
+func epochAndCampaign(raw []byte) (epoch int64, campaign []byte) {
+	return int64(binary.BigEndian.Uint64(raw[atEpoch:])), raw[atTexts+1 : atTexts+1+int(raw[atTexts])]
 }
 
 // idOf reads the claim id of a message of any version.
@@ -96,7 +109,7 @@ func DecodeMessage(b []byte) (c sluice.Claim, raw, rest []byte, err error) {
 	if len(b) < minMessage {
 		return c, b, nil, fmt.Errorf("%w: %d bytes", ErrMessage, len(b))
 	}
-	n := int(binary.BigEndian.Uint16(b[atLength:]))
+	n := messageSize(b)
 	if n < minMessage || n > MaxMessage || n > len(b) {
 		return c, b, nil, fmt.Errorf("%w: it says it has %d bytes", ErrMessage, n)
 	}

@@ -19,42 +19,57 @@ const (
 )
 
 // promised are the claims that this node has answered QUEUED and has not seen the outcome of. If the gate forgets one,
-// this list is what remembers it.
+// this list is what remembers it. It holds hundreds of thousands: it is a few pieces of memory without pointers, which
+// the garbage collector does not look into.
 type promised struct {
 	max   int
-	count atomic.Int64 // len of the table, read without the lock
+	count atomic.Int64 // of promises in the table, read without the lock
 
 	mu    sync.Mutex
 	table []promise              // open addressing, a power of two
+	texts []promisedText         // what promises point to; the first stays empty
+	free  []uint32               // places among texts
 	tries map[sluice.ClaimID]int // how often the ledger refused the row itself; few
 	order []looked               // by the time of the next look
 	floor map[string]int64       // by campaign: claims of older epochs are not promised any more
 	met   uint64                 // what touch read, so that it has to
 }
 
-// promise points to its claim among those of its call: the table holds hundreds of thousands, and is one piece of
-// memory.
+// promise points to its claim's message; a free place has text 0.
 type promise struct {
-	print uint64
-	claim *sluice.Claim // not changed any more; nil in a free place
+	print    uint64
+	text, at uint32
 }
 
-// looked are the claims of one call and when their outcomes were last looked up.
+// promisedText has the messages of the claims that were promised together, and how many still are.
+type promisedText struct {
+	text []byte // not changed any more
+	left int
+}
+
+// looked are the messages of some claims and when their outcomes were last looked up.
 type looked struct {
-	claims []sluice.Claim
-	at     time.Duration
+	text []byte
+	at   time.Duration
 }
 
 const minPromised = 1 << 10
 
 func newPromised(max int) *promised {
 	return &promised{
-		max: max, table: make([]promise, minPromised), tries: map[sluice.ClaimID]int{}, floor: map[string]int64{},
+		max: max, table: make([]promise, minPromised), texts: make([]promisedText, 1), tries: map[sluice.ClaimID]int{},
+		floor: map[string]int64{},
 	}
 }
 
 // printOf gives the bits of an id that choose its place: they are cut from SHA-256, or random.
 func printOf(id *sluice.ClaimID) uint64 { return binary.LittleEndian.Uint64(id[10:18]) }
+
+// message gives the bytes of a promise's message. Callers hold the lock.
+func (p *promised) message(x promise) []byte {
+	raw := p.texts[x.text].text[x.at:]
+	return raw[:messageSize(raw)]
+}
 
 // place gives where a claim is in the table, or the free place where it would be. Callers hold the lock.
 func (p *promised) place(id *sluice.ClaimID) int {
@@ -62,7 +77,7 @@ func (p *promised) place(id *sluice.ClaimID) int {
 	print := printOf(id)
 	for i := print & mask; ; i = (i + 1) & mask {
 		x := &p.table[i]
-		if x.claim == nil || x.print == print && x.claim.ID == *id {
+		if x.text == 0 || x.print == print && idOf(p.texts[x.text].text[x.at:]) == *id {
 			return int(i)
 		}
 	}
@@ -81,36 +96,31 @@ func (p *promised) room(more int) {
 	p.table = make([]promise, size)
 	mask := uint64(size - 1)
 	for i := range old {
-		if old[i].claim == nil {
+		if old[i].text == 0 {
 			continue
 		}
 		at := old[i].print & mask
-		for p.table[at].claim != nil {
+		for p.table[at].text != 0 {
 			at = (at + 1) & mask
 		}
 		p.table[at] = old[i]
 	}
 }
 
-// add puts a claim into the table, which has room; false where it is there. Callers hold the lock and count.
-func (p *promised) add(c *sluice.Claim) bool {
-	i := p.place(&c.ID)
-	if p.table[i].claim != nil {
-		return false
-	}
-	p.table[i] = promise{printOf(&c.ID), c}
-	return true
-}
-
 // remove takes a claim out of the table and closes the gap, so that those behind it are found. Callers hold the lock.
 func (p *promised) remove(id *sluice.ClaimID) {
 	gap := p.place(id)
-	if p.table[gap].claim == nil {
+	text := p.table[gap].text
+	if text == 0 {
 		return
 	}
 	p.count.Add(-1)
+	if p.texts[text].left--; p.texts[text].left == 0 {
+		p.texts[text].text = nil
+		p.free = append(p.free, text)
+	}
 	mask := len(p.table) - 1
-	for i := (gap + 1) & mask; p.table[i].claim != nil; i = (i + 1) & mask {
+	for i := (gap + 1) & mask; p.table[i].text != 0; i = (i + 1) & mask {
 		home := int(p.table[i].print) & mask
 		if (i-home)&mask >= (i-gap)&mask { // it may stand in the gap without standing before its home
 			p.table[gap], gap = p.table[i], i
@@ -121,14 +131,19 @@ func (p *promised) remove(id *sluice.ClaimID) {
 
 // keep takes claims over before anybody hears QUEUED, and gives the places of those that it does not take: one whose
 // epoch is over is not kept, since this node may have said already that it holds none of them. Its answer has to come
-// from the ledger. The slice of claims is kept.
-func (p *promised) keep(claims []sluice.Claim, now time.Duration) (missed []int) {
+// from the ledger. text is the claims' messages, one after the other, which nobody changes any more; of claims nothing
+// is kept.
+func (p *promised) keep(claims []sluice.Claim, text []byte, now time.Duration) (missed []int) {
+	if len(claims) == 0 {
+		return nil
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	added := 0
 	floor, of := int64(0), ""
 	p.room(len(claims))
 	p.touch(claims)
+	in := p.hold(text)
+	at, from, looks := 0, 0, len(p.order)
 	for i := range claims {
 		c := &claims[i]
 		if c.Campaign != of {
@@ -136,15 +151,50 @@ func (p *promised) keep(claims []sluice.Claim, now time.Duration) (missed []int)
 		}
 		if c.Epoch < floor {
 			missed = append(missed, i)
-		} else if p.add(c) {
-			added++
+		} else if n := p.place(&c.ID); p.table[n].text == 0 {
+			p.table[n] = promise{print: printOf(&c.ID), text: in, at: uint32(at)}
+			p.texts[in].left++
+		}
+		at += sizeOf(c)
+		if (i+1)%maxLooked == 0 || i+1 == len(claims) {
+			p.order = append(p.order, looked{text[from:at], now})
+			from = at
 		}
 	}
-	p.count.Add(int64(added))
-	for at := 0; added > 0 && at < len(claims); at += maxLooked {
-		p.order = append(p.order, looked{claims[at:min(at+maxLooked, len(claims))], now})
+	added := p.texts[in].left
+	if added == 0 {
+		p.order = p.order[:looks]
+		p.texts[in].text = nil
+		p.free = append(p.free, in)
+		return missed
 	}
+	p.count.Add(int64(added))
 	return missed
+}
+
+// textOf gives the messages of claims, one after the other.
+func textOf(claims []sluice.Claim) []byte {
+	size := 0
+	for i := range claims {
+		size += sizeOf(&claims[i])
+	}
+	text := make([]byte, 0, size)
+	for i := range claims {
+		text = AppendMessage(text, &claims[i])
+	}
+	return text
+}
+
+// hold finds a place for messages among texts. Callers hold the lock.
+func (p *promised) hold(text []byte) uint32 {
+	if n := len(p.free); n > 0 {
+		at := p.free[n-1]
+		p.free = p.free[:n-1]
+		p.texts[at].text = text
+		return at
+	}
+	p.texts = append(p.texts, promisedText{text: text})
+	return uint32(len(p.texts) - 1)
 }
 
 // touch reads the places of claims, of all before any is changed: the processor waits for memory once, not once a
@@ -157,14 +207,27 @@ func (p *promised) touch(claims []sluice.Claim) {
 	p.met = met
 }
 
-func (p *promised) find(id sluice.ClaimID) (sluice.Claim, bool) {
+func (p *promised) find(id sluice.ClaimID) (c sluice.Claim, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	x := p.table[p.place(&id)]
-	if x.claim == nil {
-		return sluice.Claim{}, false
+	if x.text == 0 {
+		return c, false
 	}
-	return *x.claim, true
+	return claimIn(p.message(x)), true
+}
+
+// claimIn reads a message of the list's own.
+func claimIn(raw []byte) sluice.Claim {
+	c, _ := decodeOne(raw) // what this process wrote can be read
+	return c
+}
+
+// holds says whether a claim is promised.
+func (p *promised) holds(id sluice.ClaimID) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.table[p.place(&id)].text != 0
 }
 
 // drop lets go of claims whose outcome is known.
@@ -173,12 +236,14 @@ func (p *promised) drop(ids []sluice.ClaimID) {
 	defer p.mu.Unlock()
 	for i := range ids {
 		p.remove(&ids[i])
-		delete(p.tries, ids[i])
+		if len(p.tries) > 0 {
+			delete(p.tries, ids[i])
+		}
 	}
 	if p.count.Load() == 0 {
 		p.order = nil
 		if len(p.table) > minPromised { // a sale is over
-			p.table = make([]promise, minPromised)
+			p.table, p.texts, p.free = make([]promise, minPromised), make([]promisedText, 1), nil
 		}
 	}
 }
@@ -199,12 +264,16 @@ func (p *promised) raise(campaign string, epoch int64) {
 func (p *promised) before(campaign string, epoch int64, most int) (all []sluice.Claim) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := range p.table {
-		c := p.table[i].claim
-		if c != nil && c.Epoch < epoch && c.Campaign == campaign && p.tries[c.ID] < maxOffers {
-			if all = append(all, *c); len(all) == most {
-				break
-			}
+	for _, x := range p.table {
+		if x.text == 0 {
+			continue
+		}
+		raw := p.message(x)
+		if e, of := epochAndCampaign(raw); e >= epoch || string(of) != campaign || p.tries[idOf(raw)] >= maxOffers {
+			continue
+		}
+		if all = append(all, claimIn(raw)); len(all) == most {
+			break
 		}
 	}
 	return all
@@ -226,13 +295,13 @@ func (p *promised) overdue(now time.Duration) (ids []sluice.ClaimID) {
 		p.order[0] = looked{}
 		p.order = p.order[1:]
 		before := len(ids)
-		for i := range next.claims {
-			if id := &next.claims[i].ID; p.table[p.place(id)].claim != nil {
-				ids = append(ids, *id)
+		for text := next.text; len(text) > 0; text = text[messageSize(text):] {
+			if id := idOf(text); p.table[p.place(&id)].text != 0 {
+				ids = append(ids, id)
 			}
 		}
 		if len(ids) > before {
-			p.order = append(p.order, looked{next.claims, now})
+			p.order = append(p.order, looked{next.text, now})
 		}
 	}
 	return ids
