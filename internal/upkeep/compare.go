@@ -15,6 +15,7 @@ import (
 const (
 	maxSuspects = 100_000 // claims that are looked at again; a gate that differs by more has forgotten: it is armed anew
 	lookPiece   = 256     // claims of one look
+	armedPolls  = 12      // looks at whether gates are armed, between two comparisons of one that waits for that
 )
 
 // entry is a row of the ledger, in the memory of a comparison: 36 bytes a claim.

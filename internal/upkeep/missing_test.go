@@ -3,6 +3,7 @@ package upkeep_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -59,6 +60,51 @@ func TestAnEpochThatIsAboutToBeArmedIsArmedOnce(t *testing.T) {
 		two.Doubt(w.id, 2)
 		if _, err := two.RunOnce(ctx); err != nil || w.campaign().Epoch != 4 {
 			t.Errorf("gates that are gone are not armed: epoch %d, %v", w.campaign().Epoch, err)
+		}
+	})
+}
+
+// TestVerifyWaitsForGatesThatAreBeingArmed: an epoch is open and its gates are not armed yet, as in the moment after a
+// campaign was created.
+func TestVerifyWaitsForGatesThatAreBeingArmed(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		ctx := t.Context()
+		w.buy("a")
+		if err := w.db.Beat(ctx, sluice.Node{ID: "seller", Flushed: map[string]int64{w.id: 2}}); err != nil {
+			t.Fatal(err)
+		}
+		armed := make(chan error, 1)
+		go func() {
+			_, err := w.rearmer.Rearm(ctx, w.id, 2, sluice.EpochPlanned)
+			armed <- err
+		}()
+		w.until(func() error {
+			if w.campaign().Epoch != 3 {
+				return sluice.ErrUnavailable
+			}
+			return nil
+		})
+		patient := upkeep.NewReconciler(
+			upkeep.ReconcilerConfig{Between: 10 * time.Second, Stuck: time.Minute}, upkeep.ReconcilerDeps{
+				Campaigns: w.db, Rows: w.db, Runs: w.db, Freezer: &w.frozen, Gates: w.gate, Repairs: w.gate, Settler: w.db,
+				Letters: w.db, Doubt: w.rearmer.Doubt,
+			})
+		verified := make(chan error, 1)
+		go func() {
+			v, err := patient.Verify(ctx, w.id, nil)
+			if err == nil && (!v.OK || v.Held+v.Sold != 1) {
+				err = fmt.Errorf("%+v", v)
+			}
+			verified <- err
+		}()
+		if _, err := w.reconciler.Verify(ctx, w.id, nil); !errors.Is(err, sluice.ErrUnavailable) {
+			t.Errorf("one with less patience: %v", err)
+		}
+		if err := w.db.Beat(ctx, sluice.Node{ID: "seller", Flushed: map[string]int64{w.id: 3}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(<-armed, <-verified); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -166,11 +166,41 @@ func unexplained(run sluice.ReconcileRun) string {
 }
 
 // Verify gives the exact figures of a campaign by the same comparison, and changes nothing: what differs is drift,
-// also where a run would repair it. ErrUnavailable: there is no gate to compare with now, or it does not answer. The
-// permit is not asked: the gates are.
+// also where a run would repair it. Gates that are being armed, as in the second after a campaign opens, are waited for,
+// a few seconds long. ErrUnavailable: there is no gate to compare with all the same, or it does not answer. The permit is
+// not asked: the gates are.
 func (r *Reconciler) Verify(
 	ctx context.Context, campaign string, _ func() sluice.Permit,
 ) (v sluice.Verification, err error) {
+	for look := 1; ; look++ {
+		v, err = r.verify(ctx, campaign)
+		if !errors.Is(err, errNotArmed) || look >= r.cfg.Looks {
+			return v, err
+		}
+		if e := r.untilArmed(ctx, campaign); e != nil {
+			return v, err
+		}
+	}
+}
+
+// untilArmed waits until a campaign's gates are armed, for Between at the most.
+func (r *Reconciler) untilArmed(ctx context.Context, campaign string) error {
+	for range armedPolls {
+		if err := wait(ctx, r.cfg.Between/armedPolls); err != nil {
+			return err
+		}
+		c, err := r.deps.Campaigns.Campaign(ctx, campaign)
+		if err != nil {
+			return err
+		}
+		if states, err := r.deps.Gates.State(ctx, c); err != nil || allArmed(c, states) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) verify(ctx context.Context, campaign string) (v sluice.Verification, err error) {
 	c, err := r.deps.Campaigns.Campaign(ctx, campaign)
 	if err != nil {
 		return v, err
