@@ -166,9 +166,9 @@ func unexplained(run sluice.ReconcileRun) string {
 }
 
 // Verify gives the exact figures of a campaign by the same comparison, and changes nothing: what differs is drift,
-// also where a run would repair it. Gates that are being armed, as in the second after a campaign opens, are waited for,
-// a few seconds long. ErrUnavailable: there is no gate to compare with all the same, or it does not answer. The permit is
-// not asked: the gates are.
+// also where a run would repair it. Gates that are being armed, as in the second after a campaign opens, are waited
+// for, a few seconds long. ErrUnavailable: there is no gate to compare with all the same, or it does not answer. The
+// permit is not asked: the gates are.
 func (r *Reconciler) Verify(
 	ctx context.Context, campaign string, _ func() sluice.Permit,
 ) (v sluice.Verification, err error) {
