@@ -130,7 +130,7 @@ func (f *Fleet) Replays(tb testing.TB, c *Crowd, rng *rand.Rand, most int) {
 		}
 		n := f.Nodes[rng.IntN(len(f.Nodes))]
 		var last string
-		wrong := eventually(5*time.Second, func() string {
+		wrong := eventually(15*time.Second, func() string {
 			a, err := n.TryClaim(c.campaign, b.User, b.Request, 1)
 			last = fmt.Sprintf("%+v %v", a, err)
 			if err == nil && a.ClaimID == b.ClaimID && a.Replayed && (a.Code == "CONFIRMED" || a.Code == "QUEUED") {

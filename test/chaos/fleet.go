@@ -116,7 +116,7 @@ func (f *Fleet) Bases() (all []string) {
 func (f *Fleet) waitKnown(tb testing.TB, campaign string) {
 	tb.Helper()
 	for _, n := range f.Nodes {
-		wrong := eventually(10*time.Second, func() string {
+		wrong := eventually(20*time.Second, func() string {
 			a, err := n.TryAsk("GET", n.URL+"/v1/campaigns/"+campaign, "", nil)
 			if err != nil || a.Status != http.StatusOK {
 				return fmt.Sprintf("status %d, %v", a.Status, err)

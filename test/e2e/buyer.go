@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os/exec"
 	"strings"
 	"testing"
@@ -120,6 +121,26 @@ type Verification struct {
 	UnitsOverTotal int64 `json:"units_over_total"`
 	Drift          int64 `json:"drift"`
 }
+
+// Look reads path as JSON into v at the operators' listener, and gives false where the server says that it cannot tell
+// now, as it may while a gate is armed: a poll asks until it is right, within its own bound. Any other answer but 200
+// fails the test.
+func (s *Server) Look(tb testing.TB, path string, v any) bool {
+	tb.Helper()
+	a := s.Ask(tb, "GET", s.AdminURL+path, AdminKey, nil)
+	switch a.Status {
+	case http.StatusOK:
+		a.Into(tb, v)
+		return true
+	case http.StatusServiceUnavailable:
+		return false
+	}
+	tb.Fatalf("GET %s: status %d: %s", path, a.Status, a.Body)
+	return false
+}
+
+// VerifyPath is where a campaign's figures are.
+func VerifyPath(campaign string) string { return "/v1/admin/campaigns/" + campaign + "/verify" }
 
 // Verify recomputes a campaign from its rows, and fails the test where the figures do not hold.
 func (s *Server) Verify(tb testing.TB, campaign string) (v Verification) {

@@ -218,7 +218,7 @@ func challengesOnTwoNodes(t *testing.T, admission, queue string) {
 	nodes := startNodes(t, 2, "--admission", admission, "--queue", queue, "--ledger", maria.URL)
 	for _, kind := range []string{"pow", "image"} {
 		guarded(t, nodes[0], kind)
-		if !nodes[1].Eventually(5*time.Second, func() bool { return knock(t, nodes[1], kind, "early", nil).Status == 200 }) {
+		if !nodes[1].Eventually(15*time.Second, func() bool { return knock(t, nodes[1], kind, "early", nil).Status == 200 }) {
 			t.Fatalf("the second node does not know %s", kind)
 		}
 	}

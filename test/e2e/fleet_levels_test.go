@@ -30,7 +30,7 @@ func told(t *testing.T, s *e2e.Server, buyers int) map[string]string {
 		case "QUEUED", "CONFIRMED":
 			heard[user] = code
 			i++
-		case "BUSY":
+		case "BUSY", "TOO_FREQUENT", "UNAVAILABLE":
 			<-time.After(20 * time.Millisecond)
 		default:
 			t.Fatalf("%s hears %s", user, code)
@@ -127,7 +127,7 @@ func TestAnAnswerThatWaitsForTheLedgerHasABound(t *testing.T) {
 	if code := claim(t, node, "spring", "late"); code != "QUEUED" {
 		t.Errorf("heard %s", code)
 	}
-	if took := time.Since(began); took < 300*time.Millisecond || took > 2*time.Second {
+	if took := time.Since(began); took < 300*time.Millisecond || took > 5*time.Second {
 		t.Errorf("after %s", took)
 	}
 }
@@ -177,11 +177,7 @@ func sellOut(t *testing.T, nodes []*e2e.Server, maria *servers.MariaDatabase, br
 	t.Helper()
 	const stock, buyers = 300, 600
 	createSale(t, nodes[0], "spring", stock)
-	for i, n := range nodes {
-		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
-			t.Fatalf("node %d does not sell the campaign", i)
-		}
-	}
+	selling(t, nodes, "spring")
 	told(t, nodes[0], 100)
 	breaks()
 	sellExactly(t, nodes, maria, stock, buyers)

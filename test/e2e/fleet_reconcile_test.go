@@ -38,7 +38,7 @@ func TestReconcileAFleet(t *testing.T) {
 	}
 	late := 0
 	for i, n := range nodes {
-		if !n.Eventually(5*time.Second, func() bool {
+		if !n.Eventually(15*time.Second, func() bool {
 			late++
 			return claim(t, n, "spring", "late"+strconv.Itoa(late)) == "PAUSED"
 		}) {

@@ -32,11 +32,7 @@ func TestRiskRulesOfAFleet(t *testing.T) {
 	redis, maria := servers.Redis(t), servers.MariaDB(t)
 	nodes := startNodes(t, 2, "--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL)
 	createSale(t, nodes[0], "spring", 100)
-	for _, n := range nodes {
-		if !n.Eventually(3*time.Second, func() bool { return onSale(t, n, "spring") }) {
-			t.Fatal("a node does not sell the campaign")
-		}
-	}
+	selling(t, nodes, "spring")
 	rule := map[string]any{"rule": "accounts per device > 5 in 10m -> block 15m", "mode": "on"}
 	began := time.Now()
 	nodes[0].Admin(t, "PUT", "/v1/admin/rules/farm", rule, 200)
@@ -52,7 +48,7 @@ func TestRiskRulesOfAFleet(t *testing.T) {
 	var refused riskAnswer
 	for at, n := range nodes {
 		try := 0
-		if !n.Eventually(5*time.Second, func() bool {
+		if !n.Eventually(15*time.Second, func() bool {
 			try++ // whoever has a claim is told so, whatever the rules say now
 			refused = claimOn(t, n, "spring", fmt.Sprint("late", at, "-", try), "farm-device")
 			return refused.Code == "BLOCKED"
@@ -97,11 +93,7 @@ func TestHoldingOfAFleet(t *testing.T) {
 		"--holding-per-user", "1")
 	for _, id := range []string{"spring", "autumn"} {
 		createSale(t, nodes[0], id, 100)
-		for _, n := range nodes {
-			if !n.Eventually(3*time.Second, func() bool { return onSale(t, n, id) }) {
-				t.Fatal("a node does not sell the campaign")
-			}
-		}
+		selling(t, nodes, id)
 	}
 	var first riskAnswer
 	if !nodes[0].Eventually(20*time.Second, func() bool { // until the gate is armed
@@ -110,7 +102,11 @@ func TestHoldingOfAFleet(t *testing.T) {
 	}) {
 		t.Fatalf("%+v", first)
 	}
-	second := claimOn(t, nodes[1], "autumn", "u1", "d2")
+	var second riskAnswer
+	nodes[1].Eventually(20*time.Second, func() bool { // until that gate is armed too
+		second = claimOn(t, nodes[1], "autumn", "u1", "d2")
+		return second.Code != "BUSY"
+	})
 	if second.Code != "LIMIT_REACHED" || len(second.Claims) != 1 {
 		t.Fatalf("a second unpaid order: %+v", second)
 	}
@@ -118,12 +114,12 @@ func TestHoldingOfAFleet(t *testing.T) {
 		t.Errorf("the first claim again: %+v", d)
 	}
 	order := "ord_" + strings.TrimPrefix(second.Claims[0], "clm_")
-	if !nodes[1].Eventually(10*time.Second, func() bool {
+	if !nodes[1].Eventually(20*time.Second, func() bool {
 		return nodes[1].Ask(t, "POST", nodes[1].URL+"/v1/orders/"+order+"/pay", e2e.Token("u1"), nil).Status == 200
 	}) {
 		t.Fatal("the order could not be paid")
 	}
-	if !nodes[1].Eventually(10*time.Second, func() bool {
+	if !nodes[1].Eventually(20*time.Second, func() bool {
 		second = claimOn(t, nodes[1], "autumn", "u1", "d2")
 		return second.Code == "QUEUED" || second.Code == "CONFIRMED"
 	}) {

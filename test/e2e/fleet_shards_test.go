@@ -22,11 +22,7 @@ func TestShardsOfAFleet(t *testing.T) {
 		"starts_at": now.Add(-time.Second).Format(time.RFC3339), "ends_at": now.Add(time.Hour).Format(time.RFC3339),
 		"goods": map[string]any{"sku": "s", "price_minor": 100, "currency": "EUR"},
 	}, 201)
-	for i, n := range nodes {
-		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
-			t.Fatalf("node %d does not sell the campaign", i)
-		}
-	}
+	selling(t, nodes, "spring")
 	heard(t, nodes, "three", "QUEUED", 50)
 	a := nodes[1].Admin(t, "PATCH", "/v1/admin/campaigns/spring", map[string]any{"shards": 8, "title": "Eight"}, 200)
 	if !strings.Contains(string(a.Body), `"shards":8`) || !strings.Contains(string(a.Body), `"title":"Eight"`) {

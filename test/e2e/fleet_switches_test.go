@@ -54,19 +54,14 @@ func TestSwitchesOfAFleet(t *testing.T) {
 	redis, maria, rabbit := servers.Redis(t), servers.MariaDB(t), servers.Rabbit(t)
 	nodes := startNodes(t, 3, "--admission", redis.URL(), "--queue", rabbit.URL, "--ledger", maria.URL)
 	createSale(t, nodes[0], "spring", stock)
-	for i, n := range nodes {
-		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
-			t.Fatalf("node %d does not sell the campaign", i)
-		}
-	}
+	selling(t, nodes, "spring")
 	settled := func(what string) {
 		t.Helper()
 		claimed := 0
 		if !nodes[0].Eventually(20*time.Second, func() bool {
 			claimed = rows(maria, "1")
 			v := struct{ Queued int }{-1}
-			nodes[1].Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Into(t, &v)
-			return v.Queued == 0
+			return nodes[1].Look(t, e2e.VerifyPath("spring"), &v) && v.Queued == 0
 		}) {
 			t.Fatalf("%s: claims are not settled; %d rows", what, claimed)
 		}
@@ -106,7 +101,7 @@ func TestSwitchesOfAFleet(t *testing.T) {
 	if !nodes[0].Eventually(20*time.Second, func() bool { return rows(maria, "live_units") == stock }) {
 		t.Errorf("%d units of %d in the ledger", rows(maria, "live_units"), stock)
 	}
-	if n := nodes[2]; !n.Eventually(10*time.Second, func() bool { return verified(t, n, "spring") }) {
+	if n := nodes[2]; !n.Eventually(20*time.Second, func() bool { return verified(t, n, "spring") }) {
 		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
 	}
 }

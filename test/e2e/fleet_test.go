@@ -30,25 +30,21 @@ func threeNodes(t *testing.T, admission, queue string) {
 	maria := servers.MariaDB(t)
 	nodes := startNodes(t, 3, "--admission", admission, "--queue", queue, "--ledger", maria.URL)
 	createSale(t, nodes[0], "spring", stock)
-	for i, n := range nodes {
-		if !n.Eventually(2*time.Second, func() bool { return onSale(t, n, "spring") }) {
-			t.Fatalf("node %d does not sell the campaign", i)
-		}
-	}
+	selling(t, nodes, "spring")
 	codes := sell(t, nodes, "spring", buyers)
 	if codes["QUEUED"]+codes["CONFIRMED"] != stock || codes["SOLD_OUT"] != buyers-stock {
 		t.Errorf("the buyers heard %v", codes)
 	}
-	settled := nodes[1].Eventually(10*time.Second, func() bool { return rows(maria, "live_units") == stock })
+	settled := nodes[1].Eventually(20*time.Second, func() bool { return rows(maria, "live_units") == stock })
 	if n := rows(maria, "1"); !settled || n != stock {
 		t.Errorf("%d rows with %d units, stock %d", n, rows(maria, "live_units"), stock)
 	}
-	if n := nodes[2]; !n.Eventually(5*time.Second, func() bool { return verified(t, n, "spring") }) {
+	if n := nodes[2]; !n.Eventually(15*time.Second, func() bool { return verified(t, n, "spring") }) {
 		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
 	}
 	for i, n := range nodes {
 		var sum map[string]int
-		if !n.Eventually(5*time.Second, func() bool {
+		if !n.Eventually(15*time.Second, func() bool {
 			sum = decided(t, n, "spring")
 			return sum["QUEUED"]+sum["CONFIRMED"] == stock && sum["SOLD_OUT"] == buyers-stock
 		}) {
@@ -105,7 +101,7 @@ func decided(t *testing.T, s *e2e.Server, id string) map[string]int {
 			Counts map[string]int
 		}
 	}
-	s.Admin(t, "GET", "/v1/admin/campaigns/"+id+"/live?limit=1200", nil, 200).Into(t, &v)
+	s.Look(t, "/v1/admin/campaigns/"+id+"/live?limit=1200", &v)
 	sum := map[string]int{}
 	for _, b := range v.Buckets {
 		for reason, n := range b.Counts {
@@ -123,6 +119,16 @@ func createSale(t *testing.T, s *e2e.Server, id string, stock int) {
 		"starts_at": now.Add(-time.Second).Format(time.RFC3339), "ends_at": now.Add(time.Hour).Format(time.RFC3339),
 		"goods": map[string]any{"sku": "s", "price_minor": 100, "currency": "EUR"},
 	}, 201)
+}
+
+// selling waits until every node's gate knows the campaign.
+func selling(t *testing.T, nodes []*e2e.Server, id string) {
+	t.Helper()
+	for i, n := range nodes {
+		if !n.Eventually(15*time.Second, func() bool { return onSale(t, n, id) }) {
+			t.Fatalf("node %d does not sell %s", i, id)
+		}
+	}
 }
 
 // onSale says whether a node's gate knows the campaign: it looks for that before it asks who the buyer is.
@@ -154,7 +160,7 @@ func sellExactly(t *testing.T, nodes []*e2e.Server, maria *servers.MariaDatabase
 	if twice != "" {
 		t.Errorf("users with two: %s", twice)
 	}
-	if n := nodes[len(nodes)-1]; !n.Eventually(10*time.Second, func() bool { return verified(t, n, "spring") }) {
+	if n := nodes[len(nodes)-1]; !n.Eventually(20*time.Second, func() bool { return verified(t, n, "spring") }) {
 		t.Errorf("verify: %s", n.Admin(t, "GET", "/v1/admin/campaigns/spring/verify", nil, 200).Body)
 	}
 }
@@ -203,8 +209,8 @@ func verified(t *testing.T, s *e2e.Server, id string) bool {
 		OK                                          bool
 		Total, Available, Queued, Held, Sold, Drift int
 	}
-	s.Admin(t, "GET", "/v1/admin/campaigns/"+id+"/verify", nil, 200).Into(t, &v)
-	return v.OK && v.Total == v.Available+v.Queued+v.Held+v.Sold && v.Queued == 0 && v.Drift == 0
+	return s.Look(t, e2e.VerifyPath(id), &v) && v.OK &&
+		v.Total == v.Available+v.Queued+v.Held+v.Sold && v.Queued == 0 && v.Drift == 0
 }
 
 // TestTenNodesMigrateAtOnce: ten processes bring one empty database up to date, and none of them fails.

@@ -130,13 +130,8 @@ func TestSDKEarnsPasses(t *testing.T) {
 	for id, p := range map[string]map[string]any{
 		"solved": {"pass": "always", "challenge": "slider"}, // no person is there: proof of work in its place
 		"signed": {"signature": true},
-		"all":    {"pass": "always", "challenge": "pow", "signature": true, "spread_s": 2},
 	} {
-		more := map[string]any{"protection": p}
-		if id == "all" {
-			more["starts_at"] = time.Now().Add(time.Second).Format(time.RFC3339Nano)
-		}
-		s.Create(t, e2e.Goods(id, 50, 2, more))
+		s.Create(t, e2e.Goods(id, 50, 2, map[string]any{"protection": p}))
 	}
 	alice := sdk(s, "alice")
 	for _, id := range []string{"solved", "signed"} {
@@ -145,6 +140,10 @@ func TestSDKEarnsPasses(t *testing.T) {
 			t.Errorf("%s: %+v %v", id, c, err)
 		}
 	}
+	s.Create(t, e2e.Goods("all", 50, 2, map[string]any{
+		"protection": map[string]any{"pass": "always", "challenge": "pow", "signature": true, "spread_s": 2},
+		"starts_at":  time.Now().Add(3 * time.Second).Format(time.RFC3339Nano), // later than the pass, on any machine
+	}))
 	p, err := alice.Pass(t.Context(), "all")
 	if err != nil || p.SigningKey == "" || p.StartsIn <= 0 {
 		t.Fatalf("a pass before the opening: %+v %v", p, err)
@@ -154,10 +153,10 @@ func TestSDKEarnsPasses(t *testing.T) {
 	if err != nil || !c.Won() {
 		t.Fatalf("all: %+v %v", c, err)
 	}
-	if took := time.Since(began); took < p.StartsIn-100*time.Millisecond || took > p.StartsIn+2*time.Second {
+	if took := time.Since(began); took < p.StartsIn-100*time.Millisecond || took > p.StartsIn+10*time.Second {
 		t.Errorf("won after %s, and the slot came after %s", took, p.StartsIn)
 	}
-	if !s.Eventually(5*time.Second, func() bool { return seedTold(t, s, "all", p.Text) }) {
+	if !s.Eventually(15*time.Second, func() bool { return seedTold(t, s, "all", p.Text) }) {
 		t.Error("the seed is not told after the spread")
 	}
 }
@@ -174,7 +173,7 @@ func seedTold(t *testing.T, s *e2e.Server, id, text string) bool {
 	}
 	seed, ok := sluice.ParseSeed(sale.Protection.Seed)
 	if !ok {
-		if time.Now().After(sale.StartsAt.Add(4 * time.Second)) {
+		if time.Now().After(sale.StartsAt.Add(15 * time.Second)) {
 			t.Fatalf("%+v has no seed", sale.Protection)
 		}
 		return false
@@ -280,7 +279,7 @@ func passesOnTwoNodes(t *testing.T, admission, queue string) {
 	one.Create(t, e2e.Goods("spring", 50, 9, map[string]any{"protection": map[string]any{
 		"pass": "always", "challenge": "pow", "signature": true, "per_user_rate": 500,
 	}}))
-	if !two.Eventually(3*time.Second, func() bool { return onSale(t, two, "spring") }) {
+	if !two.Eventually(15*time.Second, func() bool { return onSale(t, two, "spring") }) {
 		t.Fatal("the other node does not sell")
 	}
 	send := func(s *e2e.Server, p passOf, nonce string, at time.Time) string {
@@ -302,7 +301,7 @@ func passesOnTwoNodes(t *testing.T, admission, queue string) {
 	}
 	now, code := time.Now(), ""
 	nonces := []string{"", hex.EncodeToString([]byte("second-one"))}
-	if !one.Eventually(5*time.Second, func() bool { // BUSY until the gate is armed
+	if !one.Eventually(15*time.Second, func() bool { // BUSY until the gate is armed
 		nonces[0] = fmt.Sprintf("%032d", time.Now().UnixNano())
 		code = send(one, p, nonces[0], now)
 		return won(code)
@@ -345,7 +344,7 @@ func sameSlots(t *testing.T, one, two *e2e.Server) {
 	one.Create(t, e2e.Goods("spread", 50, 9, map[string]any{
 		"starts_at": time.Now().Add(5 * time.Minute).Format(time.RFC3339Nano), "protection": map[string]any{"spread_s": 60},
 	}))
-	if !two.Eventually(3*time.Second, func() bool {
+	if !two.Eventually(15*time.Second, func() bool {
 		return two.Ask(t, "POST", two.URL+"/v1/campaigns/spread/passes", e2e.Token("first"), nil).Status == 200
 	}) {
 		t.Fatal("the other node does not know the campaign")
@@ -368,7 +367,7 @@ func sameSlots(t *testing.T, one, two *e2e.Server) {
 func everywhere(t *testing.T, one, two *e2e.Server) {
 	t.Helper()
 	one.Create(t, e2e.Goods("open", 50, 9, nil))
-	if !two.Eventually(3*time.Second, func() bool { return onSale(t, two, "open") }) {
+	if !two.Eventually(15*time.Second, func() bool { return onSale(t, two, "open") }) {
 		t.Fatal("the other node does not sell")
 	}
 	began := time.Now()

@@ -31,11 +31,7 @@ func newFleet(t *testing.T, redis *servers.RedisServer, args ...string) *fleet {
 func (f *fleet) sale(t *testing.T, id string, stock, limit int) {
 	t.Helper()
 	f.nodes[0].Create(t, e2e.Goods(id, stock, limit, fast))
-	for i, n := range f.nodes {
-		if !n.Eventually(5*time.Second, func() bool { return onSale(t, n, id) }) {
-			t.Fatalf("node %d does not sell %s", i, id)
-		}
-	}
+	selling(t, f.nodes, id)
 }
 
 // buy asks, at one node after another, until the answer is not to come back later.
@@ -57,8 +53,8 @@ func (f *fleet) exact(t *testing.T, campaign string, units int) {
 	var v e2e.Verification
 	if !n.Eventually(15*time.Second, func() bool {
 		v = e2e.Verification{}
-		n.Admin(t, "GET", "/v1/admin/campaigns/"+campaign+"/verify", nil, 200).Into(t, &v)
-		return v.OK && v.Queued == 0 && int(v.Held+v.Sold) == units && v.Available+v.Held+v.Sold == v.Total
+		return n.Look(t, e2e.VerifyPath(campaign), &v) && v.OK &&
+			v.Queued == 0 && int(v.Held+v.Sold) == units && v.Available+v.Held+v.Sold == v.Total
 	}) {
 		t.Errorf("%s: want %d units: %+v", campaign, units, v)
 	}
@@ -118,7 +114,7 @@ func (f *fleet) markerAges(t *testing.T) {
 		t.Fatalf("%+v %v", won, err)
 	}
 	for i, n := range f.nodes { // every node has its marker
-		if !n.Eventually(5*time.Second, func() bool {
+		if !n.Eventually(15*time.Second, func() bool {
 			c, err := n.TryClaim("ages", fmt.Sprint("loser", i), "r", 1)
 			return err == nil && c.Code == "SOLD_OUT"
 		}) {

@@ -30,7 +30,7 @@ func TestServeStopsAndStartsAgain(t *testing.T) {
 	}
 	s.Restart(t)
 	// The line comes by a pipe, and may come after the answer of /readyz.
-	told := s.Eventually(5*time.Second, func() bool { return strings.Contains(s.Log(), `"msg":"ready"`) })
+	told := s.Eventually(15*time.Second, func() bool { return strings.Contains(s.Log(), `"msg":"ready"`) })
 	if log := s.Log(); !told || strings.Contains(log, "secrets made") {
 		t.Errorf("the log of the second start:\n%s", log)
 	}

@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	startWait = 10 * time.Second
+	startWait = 30 * time.Second
 	pollEvery = 20 * time.Millisecond
 )
 

@@ -26,7 +26,12 @@ type fake struct {
 func node(t *testing.T, name string, more func(http.ResponseWriter, *http.Request) bool) *fake {
 	t.Helper()
 	f := &fake{name: name}
-	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	// Not a port that the kernel gives away: whoever is gone comes again on it.
+	l, err := net.Listen("tcp", e2e.FreeAddr(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		f.mu.Lock()
 		f.calls = append(f.calls, r)
@@ -37,7 +42,9 @@ func node(t *testing.T, name string, more func(http.ResponseWriter, *http.Reques
 		w.Header().Set("X-Node", name)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, `{"code":"CONFIRMED"}`)
-	}))
+	})
+	f.Server = &httptest.Server{Listener: l, Config: &http.Server{Handler: handler}}
+	f.Start()
 	f.addr = f.Listener.Addr().String()
 	t.Cleanup(f.Close)
 	return f

@@ -1,6 +1,7 @@
 package upgrade
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -34,7 +35,7 @@ func buy(t *testing.T, n *e2e.Server, campaign, prefix string, buyers int) (ids 
 	t.Helper()
 	for i := range buyers {
 		var a e2e.Claim
-		ok := n.Eventually(10*time.Second, func() bool {
+		ok := n.Eventually(20*time.Second, func() bool {
 			var err error
 			a, err = n.TryClaim(campaign, fmt.Sprint(prefix, i), "r", 1)
 			return err == nil && (a.Code == "QUEUED" || a.Code == "CONFIRMED")
@@ -55,8 +56,8 @@ func exact(t *testing.T, n *e2e.Server, campaign string, units int) {
 		Total, Available, Queued, Held, Sold, Drift int
 	}
 	if !n.Eventually(20*time.Second, func() bool {
-		n.Admin(t, "GET", "/v1/admin/campaigns/"+campaign+"/verify", nil, 200).Into(t, &v)
-		return v.OK && v.Queued == 0 && v.Drift == 0 && v.Held+v.Sold == units && v.Available+units == v.Total
+		return n.Look(t, e2e.VerifyPath(campaign), &v) && v.OK &&
+			v.Queued == 0 && v.Drift == 0 && v.Held+v.Sold == units && v.Available+units == v.Total
 	}) {
 		t.Errorf("%d units: %+v", units, v)
 	}
@@ -200,9 +201,12 @@ func letters(t *testing.T, n *e2e.Server, want int) (list string) {
 	t.Helper()
 	ok := n.Eventually(20*time.Second, func() bool {
 		var page struct{ Items []struct{ Error string } }
-		a := n.Admin(t, "GET", "/v1/admin/dead-letters", nil, 200)
-		a.Into(t, &page)
-		list = string(a.Body)
+		var raw json.RawMessage
+		if !n.Look(t, "/v1/admin/dead-letters", &raw) {
+			return false
+		}
+		e2e.Answer{Body: raw}.Into(t, &page)
+		list = string(raw)
 		return len(page.Items) == want
 	})
 	if !ok {
