@@ -1,7 +1,10 @@
 package api
 
 import (
+	"net"
 	"net/http"
+	"net/netip"
+	"strings"
 	"time"
 )
 
@@ -45,14 +48,15 @@ func devRoutes() []route {
 		doc: opDoc{
 			summary: "Sign in with any name", tag: "Development", request: devTokenBody{}, response: devTokenAnswer{},
 			problems: []int{http.StatusNotFound},
-			detail: "Only in development (the setting sign_in.dev), and never through a proxy; elsewhere it is not there: " +
-				"404. In production the shop hands its own tokens to the page.",
+			detail: "Only in development (the setting sign_in.dev), never through a proxy, and only at localhost or the " +
+				"address of the listener itself; elsewhere it is not there: 404. In production the shop hands its own " +
+				"tokens to the page.",
 		},
 	}}
 }
 
 // devToken gives whoever asks a token, where that is wanted. A request that came through a proxy is not one of this
-// machine's own.
+// machine's own, and neither is one that a browser sends under a name that somebody has pointed at it (DNS rebinding).
 func (p *Public) devToken(c *call) {
 	var b devTokenBody
 	if err := c.decode(&b); err != nil {
@@ -61,7 +65,7 @@ func (p *Public) devToken(c *call) {
 	}
 	h := &c.ctx.Request.Header
 	proxied := len(h.Peek("X-Forwarded-For"))+len(h.Peek("Forwarded"))+len(h.Peek("X-Real-Ip"))+len(h.Peek("Via")) > 0
-	if p.deps.SignIn == nil || proxied {
+	if p.deps.SignIn == nil || proxied || !ownHost(string(h.Host()), c.ctx.LocalAddr()) {
 		c.problem(newProblem(http.StatusNotFound, codeNoDevSignIn, "the shop signs buyers in"))
 		return
 	}
@@ -75,4 +79,21 @@ func (p *Public) devToken(c *call) {
 		return
 	}
 	c.json(http.StatusOK, devTokenAnswer{Token: token, ExpiresAt: expires.UTC().Truncate(time.Second)})
+}
+
+// ownHost says whether a Host header names this machine by what nobody else can give to it: the loopback, or the very
+// address that the connection came in on. Any other name may be one of a stranger's page.
+func ownHost(host string, local net.Addr) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	if err != nil {
+		return false
+	}
+	here, ok := local.(*net.TCPAddr)
+	return ip.IsLoopback() || ok && !ip.IsUnspecified() && ip.Unmap() == here.AddrPort().Addr().Unmap()
 }

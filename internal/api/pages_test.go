@@ -54,10 +54,13 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestDevToken: a token for any name exists only where it is wanted, and not for whoever comes through a proxy.
+const atHome = "Host: localhost:8080"
+
+// TestDevToken: a token for any name exists only where it is wanted, and not for whoever comes through a proxy or by a
+// name that a stranger has pointed at this machine.
 func TestDevToken(t *testing.T) {
 	p := public(t, api.PublicConfig{}, api.PublicDeps{SignIn: tokens{}})
-	got := do(p, peer, "POST", "/v1/dev/token", `{"user":"李四"}`, isJSON)
+	got := do(p, peer, "POST", "/v1/dev/token", `{"user":"李四"}`, isJSON, atHome)
 	if got.status != 200 || !strings.Contains(got.body, `"token":"token of 李四"`) ||
 		got.header("Cache-Control") != "no-store" {
 		t.Errorf("%+v", got)
@@ -65,13 +68,23 @@ func TestDevToken(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"user":""}`: 422, `{}`: 422, `{"user":"` + strings.Repeat("李", 22) + `"}`: 422, `{"user":"a\u0000b"}`: 422,
 	} {
-		if got := do(p, peer, "POST", "/v1/dev/token", body, isJSON); got.status != status {
+		if got := do(p, peer, "POST", "/v1/dev/token", body, isJSON, atHome); got.status != status {
 			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	for host, status := range map[string]int{
+		"localhost": 200, "LOCALHOST:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "127.8.9.1": 200,
+		"evil.example": 404, "evil.example:8080": 404, "127.0.0.1.evil.example": 404, "localhost.evil.example": 404,
+		"192.0.2.7:8080": 404, "[2001:db8::1]:8080": 404, "": 404, "localhost@evil.example": 404, "0.0.0.0": 404,
+	} {
+		got := do(p, peer, "POST", "/v1/dev/token", `{"user":"u"}`, isJSON, "Host: "+host)
+		if got.status != status {
+			t.Errorf("Host %q: %d %s", host, got.status, got.body)
 		}
 	}
 	proxied := []string{"X-Forwarded-For: 192.0.2.1", "Forwarded: for=192.0.2.1", "X-Real-Ip: 192.0.2.1", "Via: x"}
 	for _, h := range proxied {
-		if got := do(p, peer, "POST", "/v1/dev/token", `{"user":"u"}`, isJSON, h); got.status != 404 {
+		if got := do(p, peer, "POST", "/v1/dev/token", `{"user":"u"}`, isJSON, atHome, h); got.status != 404 {
 			t.Errorf("%s: %d", h, got.status)
 		}
 	}

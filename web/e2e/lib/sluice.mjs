@@ -33,7 +33,7 @@ export class Server {
 
   async start() {
     this.process = spawn(binary, ['serve', '--data', this.data, '--listen', this.listen, '--admin-listen',
-      this.adminListen, ...this.args], { env: { ...process.env, SLUICE_ADMIN_KEY: adminKey }, stdio: ['ignore', 'pipe', 'pipe'] });
+      this.adminListen, ...this.args], { env: { ...process.env, ...this.env, SLUICE_ADMIN_KEY: adminKey }, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const out of [this.process.stdout, this.process.stderr]) out.on('data', (b) => { this.log += b; });
     const gone = once(this.process, 'exit');
     for (const deadline = Date.now() + 30_000; Date.now() < deadline;) {
@@ -80,10 +80,11 @@ export class Server {
   }
 }
 
-/** Starts a server for a test. */
+/** Starts a server for a test; `t.env` goes into its environment. */
 export async function startServer(t, ...args) {
   const data = mkdtempSync(join(tmpdir(), 'sluice-browser-'));
   const s = new Server(data, [await freePort(), await freePort()], args);
+  s.env = t.env;
   t.after(async () => {
     if (s.process) await s.kill();
     rmSync(data, { recursive: true, force: true });

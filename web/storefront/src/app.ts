@@ -1,5 +1,5 @@
 import { type Campaign, randomID, Sluice } from "../../sdk/src/index.js";
-import { all, type Lang, type Texts } from "./texts.js";
+import type { Lang, Texts } from "./texts.js";
 
 declare const __CHALLENGE__: string;
 declare const __PAGES__: string;
@@ -10,6 +10,9 @@ export type App = ReturnType<typeof makeApp>;
 export type Shop = Pick<Campaign, "login_url" | "pay_url"> & { sandbox?: boolean; dev_sign_in?: boolean };
 
 export const $ = (id: string) => document.getElementById(id)!;
+
+/** The words of both languages: they stand in the page. */
+const all: Record<Lang, Texts> = JSON.parse($("texts").textContent!);
 
 type Child = Node | string | false | undefined | null;
 /** An element with attributes and children; texts never become markup. */
@@ -45,7 +48,7 @@ export function makeApp() {
   }
   const stored = keep("localStorage", "sluice.lang");
   const app = {
-    lang: (stored || (/^zh/i.test(navigator.language) ? "zh-CN" : "en")) as Lang,
+    lang: (stored && stored in all ? stored : /^zh/i.test(navigator.language) ? "zh-CN" : "en") as Lang,
     texts: { ...all } as Record<Lang, Texts>,
     token: keep("sessionStorage", "sluice.token") || handed || "",
     shop: {} as Shop,

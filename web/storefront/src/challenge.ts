@@ -134,7 +134,8 @@ function siteverify(app: App, d: Data, done: Done): HTMLElement {
     return place;
   }
   const show = () => {
-    const w = (window as unknown as Record<string, Widget>)[name]!;
+    const w = (window as unknown as Partial<Record<string, Widget>>)[name];
+    if (!w?.render) return done({ another: "pow" }); // its script is not what it was
     const go = () => w.render(place, { sitekey: String(d.site_key), callback: (token) => done({ token }) });
     if (w.ready && name === "grecaptcha") w.ready(go);
     else go();
