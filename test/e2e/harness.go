@@ -40,7 +40,8 @@ const (
 	PaymentSecret = "e2e-payment-secret-0123456789"
 )
 
-// binary builds the program once for the whole test process.
+// binary builds the program once for the whole test process. Processes that need it at the same time take turns, so that
+// nobody starts what another one is writing; it is written where it is not up to date only.
 var binary = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv("E2E_BINARY"); given != "" {
 		return filepath.Abs(given)
@@ -51,6 +52,11 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	root := filepath.Dir(filepath.Dir(filepath.Dir(here)))
 	out := filepath.Join(root, "bin", "sluice-e2e")
+	done, err := turn(out + ".lock")
+	if err != nil {
+		return "", err
+	}
+	defer done()
 	cmd := exec.Command("go", "build", "-o", out, "./cmd/sluice")
 	cmd.Dir = root
 	if text, err := cmd.CombinedOutput(); err != nil {
@@ -58,6 +64,21 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	return out, nil
 })
+
+// turn waits until no other process has the file locked.
+func turn(path string) (done func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() { _ = f.Close() }, nil
+}
 
 // Binary gives the path of the built program. E2E_BINARY names one that is already there.
 func Binary(tb testing.TB) string {
