@@ -40,8 +40,8 @@ const (
 	PaymentSecret = "e2e-payment-secret-0123456789"
 )
 
-// binary builds the program once for the whole test process. Processes that need it at the same time take turns, so that
-// nobody starts what another one is writing; it is written where it is not up to date only.
+// binary builds the program once for the whole test process. Processes that need it at the same time take turns, so
+// that nobody starts what another one is writing; it is written where it is not up to date only.
 var binary = sync.OnceValues(func() (string, error) {
 	if given := os.Getenv("E2E_BINARY"); given != "" {
 		return filepath.Abs(given)
