@@ -140,6 +140,9 @@ func Start(tb testing.TB, o Options) *Server {
 // Restart starts the server again with the same settings, folder and addresses, after Stop or Kill.
 func (s *Server) Restart(tb testing.TB) {
 	tb.Helper()
+	if !s.Exited() {
+		tb.Fatal("the server that is to be started again still runs")
+	}
 	s.launch(tb)
 	s.WaitReady(tb)
 }

@@ -208,6 +208,7 @@ func TestSeedIsSecret(t *testing.T) {
 		}
 	}
 	s.Admin(t, "PATCH", "/v1/admin/campaigns/spring", map[string]any{"protection": map[string]any{"spread_s": 10}}, 200)
+	s.Stop(t)
 	s.Restart(t)
 	if after := hash(); after != before || len(after) != 64 {
 		t.Errorf("hash %s, then %s", before, after)
