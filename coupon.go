@@ -233,6 +233,7 @@ type CouponUse struct {
 	SpendMinor  int64  // redeem
 	LockedUntil Millis // lock
 	At          Millis
+	By          Actor // the operator who does it in the merchant's name; empty where the merchant's own key did
 }
 
 // Use carries out the step u.

@@ -135,6 +135,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerAdminClaims(api)
 	a.registerOrders(api)
 	a.registerCoupons(api)
+	a.registerRedemptions(api)
 	a.registerDeadLetters(api)
 	a.registerReconcile(api)
 }

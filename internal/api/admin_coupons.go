@@ -20,6 +20,8 @@ type CouponDesk interface {
 	Revoke(ctx context.Context, code string, c sluice.RevokeChoice, by sluice.Actor) (sluice.Coupon, error)
 	// Unlock ends whatever lock is on it.
 	Unlock(ctx context.Context, code string, by sluice.Actor) (sluice.Coupon, error)
+	// Use redeems a coupon for a merchant, or reverses that, as the merchant itself may (see Coupons.Use).
+	Use(ctx context.Context, u sluice.CouponUse, lockSec int64) (sluice.Redemption, error)
 }
 
 // issuedCoupon is a coupon as operators see it.
@@ -79,7 +81,25 @@ type (
 			Reason    string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
 		}
 	}
-	unlockInput struct {
+	deskRedeemInput struct {
+		CouponPath
+		Body struct {
+			Reference   string `json:"reference" minLength:"1" maxLength:"128" doc:"Names the redemption for good"`
+			MerchantID  string `json:"merchant_id" minLength:"1" maxLength:"64" doc:"In whose name"`
+			AmountMinor int64  `json:"amount_minor" minimum:"0" maximum:"1000000000000" doc:"What the purchase costs"`
+			Reason      string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
+		}
+	}
+	deskReverseInput struct {
+		CouponPath
+		Body struct {
+			Reference  string `json:"reference" minLength:"1" maxLength:"128" doc:"That of the redemption"`
+			MerchantID string `json:"merchant_id" minLength:"1" maxLength:"64" doc:"In whose name it was redeemed"`
+			Reason     string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
+		}
+	}
+	redemptionOutput struct{ Body redemptionBody }
+	unlockInput      struct {
 		CouponPath
 		Body *struct {
 			Reason string `json:"reason,omitempty" maxLength:"500" doc:"For the audit log"`
@@ -139,4 +159,35 @@ func (a *Admin) registerCoupons(api huma.API) {
 			}
 			return answer(desk.Unlock(ctx, in.Code, by))
 		})
+}
+
+// registerRedemptions adds what operators do in a merchant's name, where its till cannot.
+func (a *Admin) registerRedemptions(api huma.API) {
+	desk := a.deps.Coupons
+	if desk == nil {
+		return
+	}
+	use := func(ctx context.Context, u sluice.CouponUse, reason string) (*redemptionOutput, error) {
+		u.By = actorOf(ctx)
+		u.By.Reason = reason
+		r, err := desk.Use(ctx, u, 0)
+		if err != nil {
+			return nil, problemOf(err)
+		}
+		return &redemptionOutput{Body: redemptionBodyOf(r)}, nil
+	}
+	redeem := op("POST", "/v1/admin/coupons/{code}/redeem", "Redeem a coupon in a merchant's name", sluice.RoleOperator)
+	redeem.Description += " Idempotent by merchant and reference, and one with what the merchant does itself."
+	huma.Register(api, redeem, func(ctx context.Context, in *deskRedeemInput) (*redemptionOutput, error) {
+		b := &in.Body
+		return use(ctx, sluice.CouponUse{Op: sluice.CouponRedeem, Code: in.Code, Reference: b.Reference,
+			Merchant: b.MerchantID, SpendMinor: b.AmountMinor}, b.Reason)
+	})
+	reverse := op("POST", "/v1/admin/coupons/{code}/reverse", "Undo a redemption in a merchant's name",
+		sluice.RoleOperator)
+	huma.Register(api, reverse, func(ctx context.Context, in *deskReverseInput) (*redemptionOutput, error) {
+		b := &in.Body
+		return use(ctx, sluice.CouponUse{Op: sluice.CouponReverse, Code: in.Code, Reference: b.Reference,
+			Merchant: b.MerchantID}, b.Reason)
+	})
 }

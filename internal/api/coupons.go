@@ -174,9 +174,13 @@ func (p *Public) useCoupon(c *call, u sluice.CouponUse, lockSec int64) {
 		c.problem(err)
 		return
 	}
-	c.json(http.StatusOK, redemptionBody{
+	c.json(http.StatusOK, redemptionBodyOf(r))
+}
+
+func redemptionBodyOf(r sluice.Redemption) redemptionBody {
+	return redemptionBody{
 		Code: sluice.FormatCouponCode(r.Code), CampaignID: r.Campaign, Reference: r.Reference, MerchantID: r.Merchant,
 		State: string(r.State), AmountMinor: r.SpendMinor, DiscountMinor: r.DiscountMinor, Currency: r.Currency,
 		LockedUntil: timeOrNil(r.LockedUntil), At: r.At.Time(), Replayed: r.Replayed,
-	})
+	}
 }

@@ -414,6 +414,41 @@ func TestCouponsOnTheWire(t *testing.T) {
 	x.want("shown expired before it is written", status, got, http.StatusOK, "state", "expired")
 }
 
+func TestRedemptionsAtTheDesk(t *testing.T) {
+	x := newTrade(t)
+	_, code := x.claim("coupons", "alice")
+	shown := sluice.FormatCouponCode(code)
+	path := "/v1/coupons/" + shown
+	desk := "/v1/admin/coupons/" + strings.ToLower(shown)
+	status, got := x.call("POST", desk+"/redeem", "support", `{"reference":"d1","merchant_id":"m1","amount_minor":8800}`)
+	x.want("redeem by support", status, got, http.StatusForbidden)
+	status, got = x.call("POST", desk+"/redeem", "ops", `{"reference":"d1","amount_minor":8800}`)
+	x.want("redeem in nobody's name", status, got, http.StatusUnprocessableEntity)
+	status, got = x.call("POST", desk+"/redeem", "ops", `{"reference":"d1","merchant_id":"m2","amount_minor":8800}`)
+	x.want("redeem where it is not valid", status, got, http.StatusConflict, "code", "COUPON_NOT_VALID_HERE")
+	for _, replayed := range []bool{false, true} {
+		status, got = x.call("POST", desk+"/redeem", "ops",
+			`{"reference":"d1","merchant_id":"m1","amount_minor":8800,"reason":"the till is down"}`)
+		x.want("redeem by an operator", status, got, http.StatusOK, "state", "redeemed", "discount_minor", 1000,
+			"replayed", replayed, "merchant_id", "m1")
+	}
+	status, got = x.call("POST", path+"/redeem", "m1", `{"reference":"d1","amount_minor":8800}`)
+	x.want("the merchant's own call counts it once", status, got, http.StatusOK, "replayed", true)
+	status, got = x.call("POST", desk+"/reverse", "ops", `{"reference":"d2","merchant_id":"m1"}`)
+	x.want("reverse another", status, got, http.StatusConflict, "code", "NOT_REDEEMED_BY")
+	for _, replayed := range []bool{false, true} {
+		status, got = x.call("POST", desk+"/reverse", "ops", `{"reference":"d1","merchant_id":"m1","reason":"a mistake"}`)
+		x.want("reverse by an operator", status, got, http.StatusOK, "state", "issued", "replayed", replayed)
+	}
+	status, got = x.call("POST", path+"/redeem", "m1", `{"reference":"d1","amount_minor":8800}`)
+	x.want("under what was reversed", status, got, http.StatusConflict, "code", "REDEMPTION_REVERSED")
+	log, err := x.db.Audit(t.Context(), sluice.AuditQuery{Limit: 2})
+	if err != nil || len(log) != 2 || log[1].Action != "coupon.redeem" || log[1].Actor.Reason != "the till is down" ||
+		log[0].Action != "coupon.reverse" || log[0].Actor.KeyID != "ops" {
+		t.Fatalf("audited once each, with the reasons: %+v %v", log, err)
+	}
+}
+
 func sortedKeys(m map[string]any) string {
 	var keys []string
 	for k := range m {

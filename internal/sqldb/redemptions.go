@@ -52,7 +52,10 @@ func (t *tx) useCoupon(was couponRow, is sluice.Coupon, u sluice.CouponUse) erro
 	if u.Op == sluice.CouponUnlock { // whose lock it was: one that ran out is ended by whoever asks
 		note.MerchantID, note.Reference = was.LockBy, was.LockRef
 	}
-	return t.couponEvents(u.At, usedEvent(u.Op), was, is, note)
+	if err := t.couponEvents(u.At, usedEvent(u.Op), was, is, note); err != nil || u.By == (sluice.Actor{}) {
+		return err
+	}
+	return t.audit(u.At, u.By, "coupon."+string(u.Op), "coupon/"+is.ID.String(), couponEvent(was.Coupon), note)
 }
 
 // usedEvent names the event of a step.

@@ -816,6 +816,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/coupons/{code}/redeem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redeem a coupon in a merchant's name
+         * @description Needs an API key of role operator or above. Idempotent by merchant and reference, and one with what the merchant does itself.
+         */
+        post: operations["post-coupons-code-redeem"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/coupons/{code}/reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Undo a redemption in a merchant's name
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-coupons-code-reverse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/coupons/{code}/revoke": {
         parameters: {
             query?: never;
@@ -2154,6 +2194,27 @@ export interface components {
             /** @description Others are left: make the same call again */
             more: boolean;
         };
+        DeskRedeemInputBody: {
+            /**
+             * Format: int64
+             * @description What the purchase costs
+             */
+            amount_minor: number;
+            /** @description In whose name */
+            merchant_id: string;
+            /** @description For the audit log */
+            reason?: string;
+            /** @description Names the redemption for good */
+            reference: string;
+        };
+        DeskReverseInputBody: {
+            /** @description In whose name it was redeemed */
+            merchant_id: string;
+            /** @description For the audit log */
+            reason?: string;
+            /** @description That of the redemption */
+            reference: string;
+        };
         DistinctTotal: {
             /** Format: int64 */
             count: number;
@@ -2981,6 +3042,31 @@ export interface components {
             campaign_id: string;
             /** @description Why: for the audit log */
             reason?: string;
+        };
+        RedemptionBody: {
+            /** Format: int64 */
+            amount_minor: number;
+            /** Format: date-time */
+            at: string;
+            campaign_id: string;
+            code: string;
+            currency: string;
+            /**
+             * Format: int64
+             * @description What it takes off; never above amount_minor
+             */
+            discount_minor: number;
+            /** Format: date-time */
+            locked_until?: string;
+            merchant_id: string;
+            reference: string;
+            /** @description The recorded answer, given again */
+            replayed: boolean;
+            /**
+             * @description Of the coupon, now
+             * @enum {string}
+             */
+            state: "issued" | "locked" | "redeemed" | "expired" | "revoked";
         };
         RefundInputBody: {
             /** @description Only money that came late or twice; never the order itself */
@@ -5539,6 +5625,94 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["IssuedCoupon"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-coupons-code-redeem": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeskRedeemInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedemptionBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-coupons-code-reverse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                code: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["DeskReverseInputBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedemptionBody"];
                 };
             };
             /** @description The request is at fault */

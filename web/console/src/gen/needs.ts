@@ -49,6 +49,8 @@ export const needs: Record<string, string> = {
   'GET /v1/admin/config': 'operator',
   'GET /v1/admin/coupons': 'support',
   'GET /v1/admin/coupons/{code}': 'support',
+  'POST /v1/admin/coupons/{code}/redeem': 'operator',
+  'POST /v1/admin/coupons/{code}/reverse': 'operator',
   'POST /v1/admin/coupons/{code}/revoke': 'operator',
   'POST /v1/admin/coupons/{code}/unlock': 'support',
   'GET /v1/admin/dead-letters': 'support',

@@ -3,10 +3,13 @@ import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
+import { money } from '../lib/money.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
+import { usePrefs } from '../lib/store.ts';
 import { Act, Facts, Fault, Head, Id, State, Time } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
+import { RedeemDialog } from './redeem.tsx';
 import { Timeline } from './timeline.tsx';
 
 type Coupon = Schemas['IssuedCoupon'];
@@ -124,10 +127,15 @@ export default function Coupons() {
 
 function CouponDetail({ code }: { code: string }) {
   const { t } = useTranslation();
+  const { lang } = usePrefs();
   const danger = useDanger();
+  const [redeem, setRedeem] = useState(false);
   const data = useData('GET /v1/admin/coupons/{code}', { path: { code } });
   const c = data.data;
+  const at = { path: { id: c?.campaign_id ?? '' } };
+  const campaign = useData('GET /v1/admin/campaigns/{id}', at, 'once', c !== undefined);
   if (!c) return <Fault problem={data.error} again={data.again} />;
+  const currency = campaign.data?.coupon?.currency;
   const revoke = () =>
     danger({
       tier: 'c',
@@ -137,6 +145,19 @@ function CouponDetail({ code }: { code: string }) {
       body: t('revoke.body', { user: c.user_id }),
       act: (_, reason) => api('POST /v1/admin/coupons/{code}/revoke', { path: { code }, body: { reason } }),
       done: () => t('revoke.done'),
+    });
+  const reverse = () =>
+    danger({
+      tier: 'b',
+      title: t('reverse.title', { code }),
+      verb: t('reverse.verb'),
+      body: t('reverse.body', { who: c.merchant_id ?? '—', reference: c.reference ?? '—' }),
+      act: (_, reason) =>
+        api('POST /v1/admin/coupons/{code}/reverse', {
+          path: { code },
+          body: { merchant_id: c.merchant_id ?? '', reference: c.reference ?? '', reason },
+        }),
+      done: () => t('reverse.done'),
     });
   const unlock = () =>
     danger({
@@ -152,10 +173,25 @@ function CouponDetail({ code }: { code: string }) {
       <div className="row">
         <State of={c.state} />
         <Act
+          call="POST /v1/admin/coupons/{code}/redeem"
+          onClick={() => setRedeem(true)}
+          why={['revoked', 'redeemed', 'expired'].includes(c.state) ? t('why.couponOver') : undefined}
+        >
+          {t('redeem.verb')}
+        </Act>
+        <Act
+          call="POST /v1/admin/coupons/{code}/reverse"
+          onClick={reverse}
+          why={c.state === 'redeemed' ? undefined : t('why.notRedeemed')}
+        >
+          {t('reverse.verb')}
+        </Act>
+        {redeem && <RedeemDialog coupon={c} close={() => setRedeem(false)} />}
+        <Act
           call="POST /v1/admin/coupons/{code}/revoke"
           danger
           onClick={revoke}
-          why={['revoked', 'redeemed', 'expired'].includes(c.state) ? t('why.over') : undefined}
+          why={['revoked', 'redeemed', 'expired'].includes(c.state) ? t('why.couponOver') : undefined}
         >
           {t('revoke.verb')}
         </Act>
@@ -181,6 +217,8 @@ function CouponDetail({ code }: { code: string }) {
           [t('field.reference'), <Id key="r" id={c.reference} />],
           [t('coupon.lockedUntil'), <Time key="l" at={c.locked_until} relative />],
           [t('coupon.redeemedAt'), <Time key="d" at={c.redeemed_at} ms />],
+          [t('redeem.amount'), c.redeemed_at ? money(c.amount_minor ?? 0, currency, lang) : '—'],
+          [t('report.discount'), c.redeemed_at ? money(c.discount_minor ?? 0, currency, lang) : '—'],
         ]}
       />
       <h2>{t('timeline.title')}</h2>
