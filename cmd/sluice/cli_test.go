@@ -126,6 +126,12 @@ func TestFailures(t *testing.T) {
 		{"letters not confirmed", key, []string{"deadletter", "discard", "--all"}, exitUsage, "--confirm all"},
 		{"a moment without all", key, []string{"deadletter", "replay", "3", "--as-of", "2026-01-01T00:00:00Z"}, exitUsage,
 			"--all"},
+		{"no risk rule", []string{"SLUICE_RISK_RULES=farm (on): claims per device > 5 in 1m -> log, odd (on): x -> log"},
+			[]string{"config"}, exitUsage, `risk.rules = "odd (on): x -> log" (environment SLUICE_RISK_RULES): item 2: odd: `},
+		{"a risk rule out of its bounds", []string{"SLUICE_RISK_RULES=a (on): claims per device > 5 in 1s -> log"},
+			[]string{"config"}, exitUsage, "10s"},
+		{"a risk rule twice", []string{"SLUICE_HOLDING_PER_ADDRESS=5",
+			"SLUICE_RISK_RULES=holding-per-address: claims per device > 5 in 1m -> log"}, []string{"config"}, exitUsage, "two rules"},
 		{"negative block", key, []string{"blocklist", "add", "user", "u", "--for", "-1h"}, exitUsage, "--for"},
 	}
 	for _, tt := range tests {

@@ -21,36 +21,110 @@ const (
 // maxListFile bounds a CSV; the server takes 4 MB.
 const maxListFile = 4 << 20
 
-// allowlistCmd is the verbs on the allowlist.
-type allowlistCmd struct {
-	List   allowList   `cmd:"" help:"List whom neither blocklist nor rules touch."`
-	Add    allowAdd    `cmd:"" help:"Allow an address, a network, a user or a device."`
-	Remove allowRemove `cmd:"" help:"Take an entry off the list."`
-	Export allowExport `cmd:"" help:"Print the allowlist as CSV."`
-	Import allowImport `cmd:"" help:"Add the entries of a CSV, and change those that are there."`
+// The verbs on both lists. Each verb of a list says which list it is on and what it says there; the rest is common.
+type (
+	blocklistCmd struct {
+		List   blockList   `cmd:"" help:"List the blocks in force."`
+		Add    blockAdd    `cmd:"" help:"Block an address, a network, a user or a device."`
+		Remove blockRemove `cmd:"" help:"Lift a block."`
+		Export blockExport `cmd:"" help:"Print the blocklist as CSV."`
+		Import blockImport `cmd:"" help:"Add the blocks of a CSV, and change those that are there."`
+	}
+	allowlistCmd struct {
+		List   allowList   `cmd:"" help:"List whom neither blocklist nor rules touch."`
+		Add    allowAdd    `cmd:"" help:"Allow an address, a network, a user or a device."`
+		Remove allowRemove `cmd:"" help:"Take an entry off the list."`
+		Export allowExport `cmd:"" help:"Print the allowlist as CSV."`
+		Import allowImport `cmd:"" help:"Add the entries of a CSV, and change those that are there."`
+	}
+
+	blockList   struct{ listShow }
+	allowList   struct{ listShow }
+	blockAdd    struct{ listAdd }
+	allowAdd    struct{ listAdd }
+	blockRemove struct{ listRemove }
+	allowRemove struct{ listRemove }
+	blockExport struct{ adminFlags }
+	allowExport struct{ adminFlags }
+	blockImport struct{ listImport }
+	allowImport struct{ listImport }
+)
+
+// Run lists the blocks.
+func (c *blockList) Run(a *app) error { return c.run(a, blocklistPath, "Nobody is blocked.") }
+
+// Run lists the entries.
+func (c *allowList) Run(a *app) error { return c.run(a, allowlistPath, "The allowlist is empty.") }
+
+// Run adds a block.
+func (c *blockAdd) Run(a *app) error { return c.run(a, blocklistPath) }
+
+// Run adds an entry.
+func (c *allowAdd) Run(a *app) error { return c.run(a, allowlistPath) }
+
+// Run lifts a block.
+func (c *blockRemove) Run(a *app) error { return c.run(a, blocklistPath, "blocked") }
+
+// Run removes an entry.
+func (c *allowRemove) Run(a *app) error { return c.run(a, allowlistPath, "on the allowlist") }
+
+// Run prints the CSV.
+func (c *blockExport) Run(a *app) error { return exportList(a, c.adminFlags, blocklistPath) }
+
+// Run prints the CSV.
+func (c *allowExport) Run(a *app) error { return exportList(a, c.adminFlags, allowlistPath) }
+
+// Run imports the CSV.
+func (c *blockImport) Run(a *app) error { return c.run(a, blocklistPath) }
+
+// Run imports the CSV.
+func (c *allowImport) Run(a *app) error { return c.run(a, allowlistPath) }
+
+// block is an entry of either list.
+type block struct {
+	ID        string     `json:"id"`
+	Scope     string     `json:"scope"`
+	Value     string     `json:"value"`
+	Reason    string     `json:"reason"`
+	Author    string     `json:"author"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
 }
 
-type allowList struct {
+func (a *app) blockTable(all []block) {
+	t := table{heads: []string{"REFERENCE", "SCOPE", "VALUE", "UNTIL", "BY", "WHY"}}
+	for _, b := range all {
+		until := when(b.ExpiresAt)
+		if until == "" {
+			until = "lifted"
+		}
+		t.add(b.ID, b.Scope, b.Value, until, b.Author, b.Reason)
+	}
+	t.print(a)
+}
+
+// listShow is what showing a list takes.
+type listShow struct {
 	Scope string `placeholder:"SCOPE" help:"Only address, user or device."`
 	adminFlags
 }
 
-// Run lists the entries.
-func (c *allowList) Run(a *app) error {
+func (c *listShow) run(a *app, path, empty string) error {
 	q := url.Values{}
 	if c.Scope != "" {
 		q.Set("scope", c.Scope)
 	}
-	return list(a, c.adminFlags, allowlistPath, q, func(all []block) {
+	return list(a, c.adminFlags, path, q, func(all []block) {
 		if len(all) == 0 {
-			a.say("The allowlist is empty.")
+			a.say("%s", empty)
 			return
 		}
 		a.blockTable(all)
 	})
 }
 
-type allowAdd struct {
+// listAdd is what adding to a list takes.
+type listAdd struct {
 	Scope  string        `arg:"" enum:"address,user,device" help:"address, user or device."`
 	Value  string        `arg:"" help:"An IP address or network, a user id, a device id."`
 	For    time.Duration `placeholder:"DURATION" help:"How long; until it is removed where not given."`
@@ -58,8 +132,7 @@ type allowAdd struct {
 	adminFlags
 }
 
-// Run adds an entry.
-func (c *allowAdd) Run(a *app) error {
+func (c *listAdd) run(a *app, path string) error {
 	body := map[string]any{"scope": c.Scope, "value": c.Value, "reason": c.Reason}
 	if c.For < 0 {
 		return usage("--for has to be longer than nothing")
@@ -67,35 +140,21 @@ func (c *allowAdd) Run(a *app) error {
 	if c.For > 0 {
 		body["expires_at"] = time.Now().Add(c.For).UTC().Format(time.RFC3339)
 	}
-	return ask(a, c.adminFlags, "POST", allowlistPath, body, func(b block) { a.blockTable([]block{b}) })
+	return ask(a, c.adminFlags, "POST", path, body, func(b block) { a.blockTable([]block{b}) })
 }
 
-type allowRemove struct {
-	ID     string `arg:"" help:"The entry's id, as list shows it."`
+// listRemove is what taking off a list takes.
+type listRemove struct {
+	ID     string `arg:"" help:"The entry's reference, as list shows it."`
 	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
 	adminFlags
 }
 
-// Run removes an entry.
-func (c *allowRemove) Run(a *app) error {
-	path := allowlistPath + "/" + esc(c.ID) + query("reason", c.Reason)
-	return ask(a, c.adminFlags, "DELETE", path, nil, func(b block) {
-		a.say("%s %s is not on the allowlist any more", b.Scope, b.Value)
+func (c *listRemove) run(a *app, path, was string) error {
+	return ask(a, c.adminFlags, "DELETE", path+"/"+esc(c.ID)+query("reason", c.Reason), nil, func(b block) {
+		a.say("%s %s is not %s any more", b.Scope, b.Value, was)
 	})
 }
-
-type (
-	allowExport struct{ adminFlags }
-	blockExport struct{ adminFlags }
-	allowImport struct{ listImport }
-	blockImport struct{ listImport }
-)
-
-// Run prints the CSV.
-func (c *allowExport) Run(a *app) error { return exportList(a, c.adminFlags, allowlistPath) }
-
-// Run prints the CSV.
-func (c *blockExport) Run(a *app) error { return exportList(a, c.adminFlags, blocklistPath) }
 
 func exportList(a *app, f adminFlags, path string) error {
 	o, err := f.operator(a)
@@ -116,12 +175,6 @@ type listImport struct {
 	DryRun bool   `help:"Only say what would change."`
 	adminFlags
 }
-
-// Run imports the CSV.
-func (c *allowImport) Run(a *app) error { return c.run(a, allowlistPath) }
-
-// Run imports the CSV.
-func (c *blockImport) Run(a *app) error { return c.run(a, blocklistPath) }
 
 // imported is what an import came to.
 type imported struct {

@@ -80,7 +80,8 @@ func (a *app) loadConfig(file string, flags map[string]string) (*config.Loaded, 
 	if file == "" {
 		file = a.getenv("SLUICE_CONFIG")
 	}
-	return config.Load(config.Sources{File: file, Environ: a.environ, Flags: flags, EnvKnown: cliVariables})
+	return config.Load(config.Sources{File: file, Environ: a.environ, Flags: flags, EnvKnown: cliVariables,
+		Judge: judgeRules})
 }
 
 // getenv gives the last value of an environment variable, or "".

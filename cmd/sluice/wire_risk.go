@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/admin"
@@ -16,36 +17,46 @@ import (
 // addressRule is the name of the rule that holding.per_address stands for.
 const addressRule = "holding-per-address"
 
-// riskRules reads the rules of the configuration.
-func riskRules(cfg *config.Loaded) (all []sluice.RiskRule, err error) {
+// riskRules reads the rules of the configuration. What is wrong with them is found when it is loaded.
+func riskRules(cfg *config.Config) (all []sluice.RiskRule, faults []config.Fault) {
 	texts := cfg.Risk.Rules
 	if n := cfg.Holding.PerAddress; n > 0 {
 		texts = append(texts[:len(texts):len(texts)],
 			fmt.Sprintf("%s (on): orders per address > %d in 15m -> challenge", addressRule, n))
 	}
+	const key = "risk.rules"
 	seen := map[string]bool{}
 	for i, text := range texts {
 		r, err := risk.FileRule(text)
-		if err != nil {
-			return nil, usage("risk.rules, item %d: %w", i+1, err)
-		}
-		if seen[r.ID] {
-			return nil, usage("risk.rules, item %d: there are two rules %s", i+1, r.ID)
+		switch {
+		case err != nil:
+			faults = append(faults, config.Fault{Key: key, Value: strconv.Quote(text),
+				Problem: fmt.Sprintf("item %d: %v", i+1, err)})
+		case seen[r.ID]:
+			faults = append(faults, config.Fault{Key: key, Value: strconv.Quote(text),
+				Problem: fmt.Sprintf("item %d: there are two rules %s", i+1, r.ID)})
 		}
 		seen[r.ID] = true
 		all = append(all, r)
 	}
 	if len(all) > sluice.MaxRiskRules {
-		return nil, usage("risk.rules has %d rules, more than %d", len(all), sluice.MaxRiskRules)
+		faults = append(faults, config.Fault{Key: key,
+			Problem: fmt.Sprintf("has %d rules, more than %d", len(all), sluice.MaxRiskRules)})
 	}
-	return all, nil
+	return all, faults
+}
+
+// judgeRules finds the faults of risk rules, so that every verb that reads the configuration names them.
+func judgeRules(cfg *config.Config) []config.Fault {
+	_, faults := riskRules(cfg)
+	return faults
 }
 
 // openRisk makes the risk rules, which the gate asks, and what bounds unpaid orders.
 func (p *parts) openRisk(s *server) error {
-	rules, err := riskRules(s.cfg)
-	if err != nil {
-		return err
+	rules, faults := riskRules(&s.cfg.Config)
+	if len(faults) > 0 { // settings that were not loaded
+		return config.Faults(faults)
 	}
 	cfg := risk.Config{
 		Ledger: p.ledger, Node: p.node.ID, File: rules, AgeClaim: s.cfg.Risk.AccountAgeClaim, Log: s.log,

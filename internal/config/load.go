@@ -23,6 +23,9 @@ type Sources struct {
 	Flags   map[string]string // key name to value, those given only
 	// EnvKnown are the variables under EnvPrefix that are no settings, such as those of the CLI.
 	EnvKnown []string
+	// Judge finds faults in settings whose meaning another package knows. Its faults name Key, Value and Problem; those
+	// of a setting that is broken by itself are not looked at. Nil: there is none.
+	Judge func(c *Config) []Fault
 }
 
 // Fault is one thing wrong with the configuration.
@@ -98,6 +101,14 @@ func Load(src Sources) (*Loaded, error) {
 		}
 	}
 	l.together(out, broken)
+	if src.Judge != nil {
+		for _, f := range src.Judge(&out.Config) {
+			if !broken[f.Key] {
+				f.Source = out.from[f.Key]
+				l.faults = append(l.faults, f)
+			}
+		}
+	}
 	if len(l.faults) > 0 {
 		return nil, l.faults
 	}
