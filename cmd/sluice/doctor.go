@@ -57,6 +57,7 @@ func (c *doctorCmd) Run(a *app) error {
 			all = append(all, checkLedger(a.ctx, cfg), checkSpace(cfg.Data), checkSync(cfg.Data))
 		}
 		all = append(all, checkSecrets(cfg)...)
+		all = append(all, checkChallenges(a.ctx, cfg)...)
 	}
 	all = append(all, checkFiles(), checkClock(time.Now()), c.checkServer(a), checkVersion())
 	bad := slices.ContainsFunc(all, func(f finding) bool { return f.State == "bad" })

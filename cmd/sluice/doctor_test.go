@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -99,4 +101,34 @@ func TestDoctorOnServersThatAreAway(t *testing.T) {
 	}
 	holds(t, lines, "bad redis redis://********@127.0.0.1:1", "bad mysql mysql://********@127.0.0.1:1/db",
 		"bad rabbitmq amqp://********@127.0.0.1:1")
+}
+
+// TestDoctorAsksTheChallengeService: a secret that is not taken, a service that is away and a folder without pictures
+// are found before buyers meet them; the secret is not shown.
+func TestDoctorAsksTheChallengeService(t *testing.T) {
+	const right = "secret-of-the-shop"
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		code := "invalid-input-response"
+		if r.FormValue("secret") != right {
+			code = "invalid-input-secret"
+		}
+		_, _ = fmt.Fprintf(w, `{"success":false,"error-codes":[%q]}`, code)
+	}))
+	defer service.Close()
+	env := func(secret string) []string {
+		return []string{"SLUICE_CHALLENGE_SITEVERIFY_PROVIDER=turnstile", "SLUICE_CHALLENGE_SITEVERIFY_SITE_KEY=site",
+			"SLUICE_CHALLENGE_SITEVERIFY_SECRET=" + secret, "SLUICE_CHALLENGE_SITEVERIFY_URL=" + service.URL}
+	}
+	lines, _ := examined(t)
+	holds(t, lines, "ok siteverify not set up", "ok pictures sliders are painted by the server")
+	lines, _ = examined(t, env(right)...)
+	holds(t, lines, "ok siteverify turnstile answers and takes the secret")
+	lines, code := examined(t, append(env("secret-of-another"), "SLUICE_CHALLENGE_PICTURES="+t.TempDir())...)
+	holds(t, lines, "bad siteverify", "invalid-input-secret", "bad pictures", "no JPEG and no PNG")
+	if code != 1 || strings.Contains(lines, "secret-of-another") {
+		t.Errorf("code %d:\n%s", code, lines)
+	}
+	service.Close()
+	lines, _ = examined(t, env(right)...)
+	holds(t, lines, "bad siteverify")
 }

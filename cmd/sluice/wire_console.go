@@ -135,15 +135,7 @@ func (p *parts) checks(s *server) []admin.PartCheck {
 	named := func(name string, l look) admin.PartCheck { return admin.PartCheck{Name: name, Look: l} }
 	return []admin.PartCheck{
 		named("nodes", p.checkNodes), named("clocks", p.checkClocks), named("backlog", p.checkBacklog),
-		named("passes", func(_ context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
-			if c.Protection.Pass == "" || c.Protection.Pass == sluice.PassOff {
-				return sluice.CheckAbsent, "the campaign asks for no pass"
-			}
-			if len(p.passKeys.List()) == 0 {
-				return sluice.CheckNoGo, "there is no key that passes are signed with"
-			}
-			return sluice.CheckGo, "passes are given out: " + string(c.Protection.Pass)
-		}),
+		named("passes", p.checkPasses),
 		named("payments", func(_ context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
 			if c.Kind != sluice.KindGoods || c.Goods.PriceMinor == 0 {
 				return sluice.CheckAbsent, "nothing is to be paid"

@@ -189,7 +189,8 @@ func standIn(t *testing.T) *httptest.Server {
 		token := r.FormValue("response")
 		_, again := used.LoadOrStore(token, true)
 		switch {
-		case r.FormValue("secret") != "e2e-site-secret", r.FormValue("remoteip") != "127.0.0.1":
+		case r.FormValue("secret") != "e2e-site-secret",
+			r.FormValue("remoteip") != "127.0.0.1" && token != "sluice-probe": // the checks before a sale are no buyer
 			t.Errorf("the service was asked with %v", r.Form)
 		case token == "down":
 			w.WriteHeader(http.StatusBadGateway)
