@@ -128,8 +128,8 @@ func (a *app) showAnalysis(r *sluice.Analysis, top int) {
 	from := map[sluice.AnalysisSource]string{
 		sluice.SourceDecisions: "the decision log", sluice.SourceDatabase: "the ledger",
 	}[r.Source]
-	a.say("  %s decisions, from %s; %s lines on other campaigns, %s that are none", thousands(r.Lines), from,
-		thousands(r.Others), thousands(r.Unread))
+	a.say("  %s, from %s; %s on other campaigns, %s unreadable", some(r.Lines, "decision"), from,
+		some(r.Others, "line"), thousands(r.Unread))
 	if len(r.Missing) > 0 {
 		a.say("  not known: %s (the switch decision_log has them written down)", strings.Join(r.Missing, "; "))
 	}

@@ -76,3 +76,11 @@ func thousands(n int64) string {
 	}
 	return s
 }
+
+// some writes a number with its noun: 1 order, 2,000 orders. The noun takes an s.
+func some(n int64, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return thousands(n) + " " + noun
+}

@@ -88,12 +88,12 @@ func (a *app) showReport(r report) {
 		t.add("  "+reason, thousands(n), fmt.Sprintf("%.1f%%", 100*share), strings.Repeat("█", int(share*40+0.5)))
 	}
 	t.print(a)
-	a.say("  all %s, and %s recorded answers given again; p50 %s, p99 %s", thousands(all), thousands(r.Replayed),
+	a.say("  all %s, and %s given again; p50 %s, p99 %s", thousands(all), some(r.Replayed, "recorded answer"),
 		time.Duration(r.P50US)*time.Microsecond, time.Duration(r.P99US)*time.Microsecond)
 	a.say("")
 	a.say("%s", a.paint.bold("Rows"))
-	a.say("  claims     %s (%s by hand), %s units",
-		thousands(r.Rows.Claims), thousands(r.Rows.Grants), thousands(r.Rows.Units))
+	a.say("  claims     %s (%s by hand), %s",
+		thousands(r.Rows.Claims), thousands(r.Rows.Grants), some(r.Rows.Units, "unit"))
 	if r.Rows.FirstUnitAt != nil {
 		a.say("  units      first %s, last %s", when(r.Rows.FirstUnitAt), when(r.Rows.LastUnitAt))
 	}
@@ -123,10 +123,10 @@ func (a *app) showHolding(r *report) {
 	if len(h.Top) == 0 {
 		return
 	}
-	a.say("  holding    %s units expired unpaid (%.1f %%); the top %d holders had %s units without paying",
-		thousands(h.ExpiredUnits), 100*h.ExpiredShare, len(h.Top), thousands(h.TopUnits))
+	a.say("  holding    %s expired unpaid (%.1f %%); those who held most (%d) had %s without paying",
+		some(h.ExpiredUnits, "unit"), 100*h.ExpiredShare, len(h.Top), some(h.TopUnits, "unit"))
 	for _, x := range h.Top {
-		a.say("             %s: %s orders, %s units unpaid, %s expired", x.User, thousands(x.Orders), thousands(x.Unpaid),
+		a.say("             %s: %s, %s unpaid, %s expired", x.User, some(x.Orders, "order"), some(x.Unpaid, "unit"),
 			thousands(x.Expired))
 	}
 }

@@ -225,8 +225,16 @@ func (d *Jobs) List(ctx context.Context, q sluice.JobQuery) ([]sluice.Job, error
 	return d.cfg.Ledger.Jobs(ctx, q)
 }
 
-// Get gives one.
+// Get gives one. It does not run any more where its node has been silent for sluice.JobLost.
 func (d *Jobs) Get(ctx context.Context, id string) (sluice.Job, error) {
+	j, err := d.cfg.Ledger.Job(ctx, id)
+	now := d.now()
+	if err != nil || j.State != sluice.JobRunning || j.BeatAt >= now-sluice.JobLost {
+		return j, err
+	}
+	if err := d.cfg.Ledger.LoseJobs(ctx, now-sluice.JobLost, now.Add(-jobKept), now); err != nil {
+		return j, err
+	}
 	return d.cfg.Ledger.Job(ctx, id)
 }
 

@@ -56,7 +56,11 @@ func subnetCluster(c *counter, mean float64) (sluice.Cluster, bool) {
 	claims := float64(c.count-c.over) / float64(accounts)
 	switch {
 	case devices > 0 && float64(accounts) >= perDevice*float64(devices):
-		out.Why = fmt.Sprintf("%d accounts on %d devices of one subnet", accounts, devices)
+		on := "one device"
+		if devices > 1 {
+			on = fmt.Sprintf("%d devices", devices)
+		}
+		out.Why = fmt.Sprintf("%d accounts on %s of one subnet", accounts, on)
 	case claims >= perAccount*mean:
 		out.Why = fmt.Sprintf("%.1f claims an account, %.1f elsewhere", claims, mean)
 	default:

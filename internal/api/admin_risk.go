@@ -168,7 +168,7 @@ func (a *Admin) registerFired(api huma.API, desk RiskDesk) {
 			return out, nil
 		})
 	huma.Register(api, op("POST", "/v1/admin/rules/fired/{id}/lift",
-		"Undo what a rule did about one buyer, by its reference", sluice.RoleSupport),
+		"Undo what a rule did about one buyer, by its reference", sluice.RoleOperator),
 		func(ctx context.Context, in *struct {
 			ID     string `path:"id" maxLength:"64"`
 			Reason string `query:"reason" maxLength:"500"`

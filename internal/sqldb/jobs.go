@@ -168,13 +168,21 @@ func (db *DB) CancelJob(ctx context.Context, id string, a sluice.Actor, now slui
 	return j, err
 }
 
-// LoseJobs ends running jobs whose node has not told of them since before, and forgets those that ended long ago.
+// LoseJobs ends running jobs whose node has not told of them since before, and forgets those that ended long ago. The
+// fault says how far a job had come by what its node told last; it may have done a little more.
 func (db *DB) LoseJobs(ctx context.Context, before, forget, now sluice.Millis) error {
 	err := db.write(ctx, laneBackground, func(t *tx) error {
-		_, err := t.exec(`UPDATE jobs SET state = 'failed', fault = ?, ended_ms = ? WHERE state = 'running' AND beat_ms < ?`,
-			"its node stopped; what was done stays done, and the same again does the rest", now, before)
+		lost, err := t.silentJobs(before)
 		if err != nil {
 			return err
+		}
+		for i := range lost {
+			j := &lost[i]
+			_, err := t.exec(`UPDATE jobs SET state = 'failed', fault = ?, ended_ms = ? WHERE id = ? AND state = 'running' AND
+				beat_ms = ?`, interrupted(j), now, j.ID, j.BeatAt)
+			if err != nil {
+				return err
+			}
 		}
 		_, err = t.exec(`DELETE FROM jobs WHERE created_ms < ? AND state <> 'running'`, forget)
 		return err
@@ -183,4 +191,30 @@ func (db *DB) LoseJobs(ctx context.Context, before, forget, now sluice.Millis) e
 		return fmt.Errorf("sqldb: jobs of nodes that stopped: %w", err)
 	}
 	return nil
+}
+
+func interrupted(j *sluice.Job) string {
+	of := ""
+	if j.Total >= 0 {
+		of = fmt.Sprintf(" of %d", j.Total)
+	}
+	return fmt.Sprintf("interrupted at %d%s: its node stopped; what was done stays done, and the same again does the rest",
+		j.Done, of)
+}
+
+// silentJobs are running jobs that nobody has told of since before.
+func (t *tx) silentJobs(before sluice.Millis) (all []sluice.Job, err error) {
+	rows, err := t.query(`SELECT `+jobColumns+` FROM jobs WHERE state = 'running' AND beat_ms < ?`, before)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		j, err := scanJob(rows.Scan)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, j)
+	}
+	return all, rows.Err()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/sluice-sale/sluice"
@@ -58,7 +59,8 @@ func jobsAreKept(t *testing.T, open opener) {
 	if err := db.LoseJobs(ctx, 4000, 0, 5000); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := db.Job(ctx, "j2"); err != nil || got.State != sluice.JobFailed || got.Fault == "" {
+	if got, err := db.Job(ctx, "j2"); err != nil || got.State != sluice.JobFailed ||
+		!strings.HasPrefix(got.Fault, "interrupted at 0: its node stopped") {
 		t.Errorf("its node stopped: %+v %v", got, err)
 	}
 	for _, tt := range []struct {

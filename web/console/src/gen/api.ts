@@ -1363,7 +1363,7 @@ export interface paths {
         put?: never;
         /**
          * Undo what a rule did about one buyer, by its reference
-         * @description Needs an API key of role support or above.
+         * @description Needs an API key of role operator or above.
          */
         post: operations["post-rules-fired-id-lift"];
         delete?: never;

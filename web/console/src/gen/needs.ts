@@ -79,7 +79,7 @@ export const needs: Record<string, string> = {
   'GET /v1/admin/reconcile/{id}': 'viewer',
   'GET /v1/admin/rules': 'support',
   'GET /v1/admin/rules/fired': 'support',
-  'POST /v1/admin/rules/fired/{id}/lift': 'support',
+  'POST /v1/admin/rules/fired/{id}/lift': 'operator',
   'DELETE /v1/admin/rules/{id}': 'operator',
   'GET /v1/admin/rules/{id}': 'support',
   'PUT /v1/admin/rules/{id}': 'operator',
