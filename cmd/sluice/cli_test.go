@@ -131,7 +131,8 @@ func TestFailures(t *testing.T) {
 		{"a risk rule out of its bounds", []string{"SLUICE_RISK_RULES=a (on): claims per device > 5 in 1s -> log"},
 			[]string{"config"}, exitUsage, "10s"},
 		{"a risk rule twice", []string{"SLUICE_HOLDING_PER_ADDRESS=5",
-			"SLUICE_RISK_RULES=holding-per-address: claims per device > 5 in 1m -> log"}, []string{"config"}, exitUsage, "two rules"},
+			"SLUICE_RISK_RULES=holding-per-address: claims per device > 5 in 1m -> log"}, []string{"config"}, exitUsage,
+			"two rules"},
 		{"negative block", key, []string{"blocklist", "add", "user", "u", "--for", "-1h"}, exitUsage, "--for"},
 	}
 	for _, tt := range tests {

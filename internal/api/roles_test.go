@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-sale/sluice/internal/api"
 )
 
-// TestEveryRoleOnEveryCall: each call of the operators' listener, with a key of each role. The golden file says what the
-// least role is; every role below it, and merchants, get 403 before anything is looked at, and no other one does.
+// TestEveryRoleOnEveryCall: each call of the operators' listener, with a key of each role. The golden file says what
+// the least role is; every role below it, and merchants, get 403 before anything is looked at, and no other one does.
 func TestEveryRoleOnEveryCall(t *testing.T) {
 	ladder := []sluice.Role{sluice.RoleViewer, sluice.RoleSupport, sluice.RoleOperator, sluice.RoleAdmin}
 	a := operators(t, api.AdminConfig{}, everyPort(t))

@@ -33,7 +33,8 @@ func TestAJobWhoseNodeDied(t *testing.T) {
 	now := time.Now().UnixMilli()
 	var rows []string
 	for i := range letters {
-		rows = append(rows, fmt.Sprintf("('letter-%05d', 'kept', 3, 'unreadable', %d, %d, 'no message')", i, now-5000, now-5000))
+		rows = append(rows, fmt.Sprintf("('letter-%05d', 'kept', 3, 'unreadable', %d, %d, 'no message')", i, now-5000,
+			now-5000))
 	}
 	maria.Do("INSERT INTO dead_letters (ident, state, tries, fault, first_ms, last_ms, raw) VALUES " +
 		strings.Join(rows, ", "))
