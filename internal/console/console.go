@@ -1,19 +1,14 @@
 package console
 
 import (
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"fmt"
 	"io/fs"
-	"mime"
 	"net/http"
-	"path"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/sluice-sale/sluice/internal/pages"
 )
 
 //go:embed all:dist
@@ -28,20 +23,8 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 // assets is where files lie whose names change with their content.
 const assets = "/assets/"
 
-// smallest is the size below which nothing is gained by compressing.
-const smallest = 512
-
-// file is one file of the console. packed is made when it is first asked for.
-type file struct {
-	kind   string
-	tag    string // entity tag
-	plain  []byte
-	once   sync.Once
-	packed []byte // gzip; empty where it would not be smaller
-}
-
 // Handler serves the console's files.
-type Handler struct{ files map[string]*file }
+type Handler struct{ files map[string]*pages.File }
 
 // New reads what is built into the binary.
 func New() (*Handler, error) {
@@ -54,54 +37,16 @@ func New() (*Handler, error) {
 
 // NewOf reads the files of a built console; there must be an index.html.
 func NewOf(from fs.FS) (*Handler, error) {
-	h := &Handler{files: map[string]*file{}}
-	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		body, err := fs.ReadFile(from, name)
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(body)
-		h.files["/"+name] = &file{kind: kindOf(name), plain: body, tag: `"` + hex.EncodeToString(sum[:12]) + `"`}
-		return nil
-	})
+	files, err := pages.Read(from)
 	if err != nil {
-		return nil, fmt.Errorf("console: read the files: %w", err)
+		return nil, fmt.Errorf("console: %w", err)
 	}
-	if h.files["/index.html"] == nil {
-		return nil, fmt.Errorf("console: there is no index.html: %w", fs.ErrNotExist)
-	}
-	return h, nil
-}
-
-// kindOf does not ask the machine's own list of types, which may be any.
-func kindOf(name string) string {
-	switch ext := path.Ext(name); ext {
-	case ".js", ".mjs":
-		return "text/javascript; charset=utf-8"
-	case ".ico":
-		return "image/x-icon"
-	case ".webmanifest":
-		return "application/manifest+json"
-	case ".map", ".json":
-		return "application/json"
-	case ".woff2":
-		return "font/woff2"
-	case ".txt":
-		return "text/plain; charset=utf-8"
-	default:
-		if kind := mime.TypeByExtension(ext); kind != "" {
-			return kind
-		}
-		return "application/octet-stream"
-	}
+	return &Handler{files}, nil
 }
 
 // find gives the file of a path. What is no file and does not look like one is a place inside the console, which its
 // script knows: index.html.
-func (h *Handler) find(at string) *file {
+func (h *Handler) find(at string) *pages.File {
 	if f := h.files[at]; f != nil {
 		return f
 	}
@@ -127,53 +72,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write([]byte("there is no such file\n"))
 		return
 	}
-	out.Set("ETag", f.tag)
+	out.Set("ETag", f.Tag)
 	out.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(r.URL.Path, assets) {
 		out.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	if strings.Contains(r.Header.Get("If-None-Match"), f.tag) {
+	if strings.Contains(r.Header.Get("If-None-Match"), f.Tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	body := f.plain
-	if accepts(r.Header.Get("Accept-Encoding")) && len(f.gzip()) > 0 {
-		body = f.packed
-		out.Set("Content-Encoding", "gzip")
+	body, coding := f.For(r.Header.Get("Accept-Encoding"))
+	if coding != pages.Identity {
+		out.Set("Content-Encoding", coding.String())
 	}
-	out.Set("Content-Type", f.kind)
+	out.Set("Content-Type", f.Kind)
 	out.Set("Content-Length", strconv.Itoa(len(body)))
 	if r.Method != http.MethodHead {
 		_, _ = w.Write(body) // the client may be gone
 	}
-}
-
-// accepts says whether an Accept-Encoding takes gzip.
-func accepts(header string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			q = strings.TrimSpace(q)
-			return q != "q=0" && !strings.HasPrefix(q, "q=0.0")
-		}
-	}
-	return false
-}
-
-func (f *file) gzip() []byte {
-	f.once.Do(func() {
-		if len(f.plain) < smallest || strings.HasPrefix(f.kind, "image/png") || strings.HasPrefix(f.kind, "font/") {
-			return
-		}
-		var b bytes.Buffer
-		z, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
-		if err != nil {
-			return
-		}
-		_, err1 := z.Write(f.plain)
-		if err2 := z.Close(); err1 == nil && err2 == nil && b.Len() < len(f.plain) {
-			f.packed = b.Bytes()
-		}
-	})
-	return f.packed
 }

@@ -24,10 +24,12 @@ var (
 // inside lists, for each package that may import more of this module than the root, what it may import. The command
 // knows everyone; a simulation puts the real parts together. Parts of a package's own folder are always allowed.
 var inside = map[string][]string{
-	"internal/sim": {"internal/"},
-	"test/chaos":   {"internal/servers", "test/e2e"},
-	"test/e2e":     {"client", "internal/"},
-	"bench":        {"internal/"},
+	"internal/console":    {"internal/pages"},
+	"internal/sim":        {"internal/"},
+	"internal/storefront": {"internal/pages"},
+	"test/chaos":          {"internal/servers", "test/e2e"},
+	"test/e2e":            {"client", "internal/"},
+	"bench":               {"internal/"},
 }
 
 // outside lists the packages that may import a module, and only they. A module that stands in no row may be imported by
@@ -50,7 +52,7 @@ var outside = map[string][]string{
 	"github.com/redis/rueidis":                {"internal/redis"},
 	"github.com/rs/zerolog":                   {"internal/servers"}, // toxiproxy asks for one
 	"github.com/rabbitmq/amqp091-go":          {"internal/rabbitmq"},
-	"github.com/valyala/fasthttp":             {"bench", "internal/api", "internal/storefront"},
+	"github.com/valyala/fasthttp":             {"bench", "internal/api", "internal/pages"},
 	"github.com/willabides/kongplete":         {"cmd/sluice"},
 	"go.uber.org/goleak":                      {}, // tests only
 	"golang.org/x/image":                      {"internal/challenge"},

@@ -5,27 +5,22 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"html"
 	"io/fs"
 	"net/http"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
 
-	"github.com/valyala/fasthttp"
+	"github.com/sluice-sale/sluice/internal/pages"
 )
 
 //go:embed all:dist
 var dist embed.FS
 
 // Bounds of what a shop adds.
-const (
-	maxTheme = 256 << 10 // bytes of each file of the theme
-	smallest = 256       // bytes below which nothing is gained by compressing
-)
+const maxTheme = 256 << 10 // bytes of each file of the theme
 
 // How long a browser and a CDN may keep what is served.
 const (
@@ -51,29 +46,17 @@ var verifiers = map[string]string{
 	"recaptcha": "https://www.google.com/recaptcha/ https://www.gstatic.com/recaptcha/",
 }
 
-// file is one file as it goes out. packed are its compressed forms, made when first asked for.
+// file is one file as it goes out, with the headers of each coding, made when first asked for.
 type file struct {
-	kind, cache string
-	tag         string
-	policy      string // of a page; empty for what is none
-	plain       []byte
-	packed      [numCodings]variant
+	*pages.File
+	cache   string
+	policy  string // of a page; empty for what is none
+	headers [pages.NumCodings]headers
 }
 
-type coding uint8
-
-const (
-	identity coding = iota
-	gzipped
-	brotlied
-	numCodings
-)
-
-// variant is a file in one coding; body is empty where the coding is not worth it.
-type variant struct {
-	once   sync.Once
-	body   []byte
-	header http.Header
+type headers struct {
+	once sync.Once
+	all  http.Header
 }
 
 // Pages are the files of the sale page. Nobody writes to them once they are made.
@@ -92,71 +75,40 @@ func New(cfg Config) (*Pages, error) {
 }
 
 func newOf(from fs.FS, cfg Config) (*Pages, error) {
-	p := &Pages{files: map[string]*file{}}
-	err := fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		body, err := fs.ReadFile(from, name)
-		if err != nil {
-			return err
-		}
-		p.add("/"+name, body)
-		return nil
-	})
+	built, err := pages.Read(from)
 	if err != nil {
-		return nil, fmt.Errorf("storefront: read the page: %w", err)
+		return nil, fmt.Errorf("storefront: %w", err)
+	}
+	p := &Pages{files: map[string]*file{}}
+	for name, f := range built {
+		p.files[name] = newFile(name, f)
 	}
 	index := p.files["/index.html"]
-	if index == nil {
-		return nil, fmt.Errorf("storefront: there is no index.html: %w", fs.ErrNotExist)
-	}
 	head, err := p.dress(cfg)
 	if err != nil {
 		return nil, err
 	}
 	delete(p.files, "/index.html")
-	body := bytes.Replace(index.plain, []byte("</head>"), []byte(head+"</head>"), 1)
-	p.index = newFile("/index.html", body)
+	body := bytes.Replace(index.Plain, []byte("</head>"), []byte(head+"</head>"), 1)
+	p.index = newFile("/index.html", pages.New("/index.html", body))
 	p.index.policy = policy(body, cfg)
 	return p, nil
 }
 
 func (p *Pages) add(name string, body []byte) string {
-	p.files[name] = newFile(name, body)
+	p.files[name] = newFile(name, pages.New(name, body))
 	return name
 }
 
-func newFile(name string, body []byte) *file {
-	f := &file{kind: kindOf(name), cache: cachePage, plain: body}
+func newFile(name string, of *pages.File) *file {
+	f := &file{File: of, cache: cachePage}
 	switch {
 	case strings.HasPrefix(name, "/assets/"), strings.HasPrefix(name, "/theme/"):
 		f.cache = cacheAssets
 	case strings.HasPrefix(name, "/sdk/"):
 		f.cache = cacheSDK
 	}
-	f.tag = `"` + digest(body) + `"`
 	return f
-}
-
-func digest(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:10])
-}
-
-// kindOf does not ask the machine's own list of types, which may be any.
-func kindOf(name string) string {
-	switch path.Ext(name) {
-	case ".html":
-		return "text/html; charset=utf-8"
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".json":
-		return "application/json"
-	}
-	return "application/octet-stream"
 }
 
 // policy is the content security policy of the page: its own script and nothing inline, its one style by its hash, and
@@ -193,17 +145,10 @@ func (p *Pages) File(at, accept string) (http.Header, []byte, bool) {
 	if f == nil {
 		return nil, nil, false
 	}
-	for _, c := range [...]coding{brotlied, gzipped, identity} {
-		if c != identity && !accepts(accept, [...]string{gzipped: "gzip", brotlied: "br"}[c]) {
-			continue
-		}
-		v := &f.packed[c]
-		v.once.Do(func() { v.body, v.header = f.coded(c) })
-		if len(v.body) > 0 {
-			return v.header, v.body, true
-		}
-	}
-	return nil, nil, false
+	body, c := f.For(accept)
+	h := &f.headers[c]
+	h.once.Do(func() { h.all = f.header(c, len(body)) })
+	return h.all, body, true
 }
 
 // isPage says whether a path is one of the page's own: the script in it knows what to show.
@@ -216,45 +161,21 @@ func isPage(at string) bool {
 	return ok && id != "" && !strings.ContainsRune(id, '/')
 }
 
-func (f *file) coded(c coding) ([]byte, http.Header) {
+func (f *file) header(c pages.Coding, size int) http.Header {
 	h := http.Header{
-		"Content-Type": {f.kind}, "Cache-Control": {f.cache}, "Etag": {f.tag}, "Vary": {"Accept-Encoding"},
+		"Content-Type": {f.Kind}, "Cache-Control": {f.cache}, "Etag": {f.Tag}, "Vary": {"Accept-Encoding"},
 		"Cross-Origin-Resource-Policy": {"cross-origin"}, "Referrer-Policy": {"no-referrer"},
+		"Content-Length": {strconv.Itoa(size)},
 	}
 	if f.policy != "" {
 		h["Content-Security-Policy"] = []string{f.policy}
 		h["X-Frame-Options"] = []string{"DENY"}
 		h["Cross-Origin-Resource-Policy"] = []string{"same-origin"}
 	}
-	body := f.plain
-	if c != identity {
-		if len(f.plain) < smallest {
-			return nil, nil
-		}
-		if c == gzipped {
-			body = fasthttp.AppendGzipBytesLevel(nil, f.plain, fasthttp.CompressBestCompression)
-		} else {
-			body = fasthttp.AppendBrotliBytesLevel(nil, f.plain, fasthttp.CompressBrotliBestCompression)
-		}
-		if len(body) >= len(f.plain) {
-			return nil, nil
-		}
-		h["Content-Encoding"] = []string{[...]string{gzipped: "gzip", brotlied: "br"}[c]}
+	if c != pages.Identity {
+		h["Content-Encoding"] = []string{c.String()}
 	}
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
-	return body, h
-}
-
-// accepts says whether an Accept-Encoding takes a coding.
-func accepts(header, coding string) bool {
-	for part := range strings.SplitSeq(header, ",") {
-		name, q, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(name), coding) {
-			q = strings.TrimSpace(q)
-			return q != "q=0" && !strings.HasPrefix(q, "q=0.0")
-		}
-	}
-	return false
+	return h
 }
 
 func metaTag(name, content string) string {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/sluice-sale/sluice/internal/pages"
 )
 
 // dress adds the shop's theme and gives what stands in the head of the page for it.
@@ -31,14 +33,14 @@ func (p *Pages) dress(cfg Config) (head string, err error) {
 		return "", fmt.Errorf("storefront: the theme %s has neither theme.css nor texts.json: %w", cfg.Theme, fs.ErrNotExist)
 	}
 	if css != nil {
-		name := p.add("/theme/"+digest(css)+".css", css)
+		name := p.add("/theme/"+pages.Digest(css)+".css", css)
 		head += `<link rel="stylesheet" href="` + name + `">`
 	}
 	if texts != nil {
 		if err := checkTexts(texts); err != nil {
 			return "", fmt.Errorf("storefront: %s: %w", filepath.Join(cfg.Theme, "texts.json"), err)
 		}
-		head += metaTag("texts", p.add("/theme/"+digest(texts)+".json", texts))
+		head += metaTag("texts", p.add("/theme/"+pages.Digest(texts)+".json", texts))
 	}
 	return head, nil
 }
@@ -100,11 +102,11 @@ func isPair(v any) bool {
 func (p *Pages) Export(dir string, campaigns []string) (written []string, err error) {
 	// frame-ancestors counts in a header only.
 	inPage, _, _ := strings.Cut(p.index.policy, "; frame-ancestors")
-	page := strings.Replace(string(p.index.plain), "<title>",
+	page := strings.Replace(string(p.index.Plain), "<title>",
 		`<meta http-equiv="Content-Security-Policy" content="`+strings.ReplaceAll(inPage, `"`, "")+`"><title>`, 1)
 	files := map[string][]byte{}
 	for name, f := range p.files {
-		files[name] = f.plain
+		files[name] = f.Plain
 	}
 	for _, at := range []string{"/index.html", "/orders/index.html", "/coupons/index.html", "/404.html"} {
 		files[at] = []byte(page)
