@@ -69,6 +69,7 @@ type RiskFired struct {
 // RiskFiredQuery selects what fired, newest first; fields that are zero do not narrow it. Limit is 1 to MaxPage, 0
 // means DefaultPage.
 type RiskFiredQuery struct {
+	ID     string // the reference
 	Rule   string
 	Scope  RiskScope
 	Value  string

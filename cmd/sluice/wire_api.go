@@ -93,7 +93,7 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		KeyDesk:  p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Analysis: p.analysis, Claims: p.ledger,
 		Live: p.newLive(s),
 		Lookup: admin.NewLookup(admin.LookupConfig{
-			Ledger: p.ledger, Decisions: decisionReader{decisionPath(s.cfg)}.Decisions,
+			Ledger: p.ledger, Decisions: decisionReader{decisionPath(s.cfg)}.Decisions, Fired: p.riskDesk.Fired,
 		}),
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 		DeadLetters: p.console.letters,

@@ -379,7 +379,7 @@ func (d *Campaigns) Preheat(ctx context.Context, id string, a sluice.Actor) (slu
 	}
 	_, _, armed := d.cfg.Permits.Permit(id)
 	now := d.now()
-	err = d.cfg.Noter.Note(ctx, a, "campaign.preheat", "campaign/"+id, nil,
+	err = d.cfg.Noter.Note(context.WithoutCancel(ctx), a, "campaign.preheat", "campaign/"+id, nil,
 		map[string]any{"armed": armed, "ok": v.OK, "available": v.Available, "drift": v.Drift}, now)
 	return sluice.Preheat{Armed: armed, Verification: v, Took: now - began}, err
 }

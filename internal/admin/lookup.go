@@ -34,7 +34,9 @@ type LookupConfig struct {
 	Ledger LookupLedger
 	// Decisions finds what the gate decided about q, refusals too, as far as a log of it is kept; nil: none is.
 	Decisions func(ctx context.Context, q string) ([]sluice.TimelineEntry, error)
-	Now       func() time.Time // default time.Now
+	// Fired reads what risk rules did; nil: there are none.
+	Fired func(ctx context.Context, q sluice.RiskFiredQuery) (sluice.Page[sluice.RiskFired], error)
+	Now   func() time.Time // default time.Now
 }
 
 // Lookup answers "why did this person not get one?": everything about one person or thing, in the order of time.
@@ -49,10 +51,10 @@ func NewLookup(cfg LookupConfig) *Lookup {
 }
 
 // Lookup tells everything about q: a claim id, an order id, a coupon code, a block's reference, a user id, a
-// device, an address, the reference of a payment or a request id. An empty list means that nothing is known of
+// device, an address, the reference of a payment, of what a risk rule did, or a request id. An empty list means that nothing is known of
 // it: refusals are recorded in the decision log only, where it is on.
 func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, error) {
-	s := &search{ctx: ctx, ledger: d.cfg.Ledger, now: sluice.MillisOf(d.cfg.Now())}
+	s := &search{ctx: ctx, ledger: d.cfg.Ledger, rules: d.cfg.Fired, now: sluice.MillisOf(d.cfg.Now())}
 	id, isClaim := sluice.ParseClaimID(q)
 	if !isClaim {
 		id, isClaim = sluice.ParseOrderID(q)
@@ -66,6 +68,9 @@ func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, 
 		s.coupons(sluice.CouponQuery{Code: code})
 	case strings.HasPrefix(q, "blk_"):
 		s.audit("block/" + q)
+	case strings.HasPrefix(q, "rsk_"):
+		s.fired(sluice.RiskFiredQuery{ID: q})
+		s.audit("risk_fired/" + q)
 	default:
 		s.anything(q)
 	}
@@ -85,6 +90,7 @@ func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, 
 type search struct {
 	ctx    context.Context
 	ledger LookupLedger
+	rules  func(ctx context.Context, q sluice.RiskFiredQuery) (sluice.Page[sluice.RiskFired], error)
 	now    sluice.Millis
 	found  []sluice.TimelineEntry
 	err    error
@@ -108,6 +114,7 @@ func (s *search) anything(q string) {
 		}
 		s.blocks(scope, value)
 	}
+	s.fired(sluice.RiskFiredQuery{Value: q})
 	s.orders(sluice.OrderQuery{Payment: q})
 	if len(s.found) == 0 {
 		s.orders(sluice.OrderQuery{RequestID: q})
@@ -230,6 +237,24 @@ func (s *search) blocks(scope sluice.BlockScope, value string) {
 	for _, b := range list {
 		s.add(b.CreatedAt, "block", "", b.ID, map[string]any{"scope": b.Scope, "value": b.Value, "reason": b.Reason,
 			"author": b.Author, "expires_at_ms": b.ExpiresAt})
+	}
+}
+
+// fired finds what risk rules did, or in a dry run would have done.
+func (s *search) fired(q sluice.RiskFiredQuery) {
+	if s.err != nil || s.rules == nil {
+		return
+	}
+	q.Limit = sluice.MaxPage
+	page, err := s.rules(s.ctx, q)
+	if s.failed(err) {
+		return
+	}
+	for i := range page.Items {
+		f := &page.Items[i]
+		s.add(f.At, "rule.fired", f.Campaign, f.ID, map[string]any{"rule": f.Rule, "mode": f.Mode, "action": f.Action,
+			"scope": f.Scope, "value": f.Value, "saw": f.Saw, "until_ms": f.Until, "count": f.Count})
+		s.add(f.LiftedAt, "rule.lifted", f.Campaign, f.ID, map[string]any{"by": f.LiftedBy})
 	}
 }
 

@@ -80,7 +80,7 @@ func (d *Reconcile) RunNow(ctx context.Context, campaign string, a sluice.Actor)
 	if err != nil {
 		return run, unknown(err, campaign)
 	}
-	return run, d.cfg.Noter.Note(ctx, a, "campaign.reconcile", "campaign/"+campaign, nil,
+	return run, d.cfg.Noter.Note(context.WithoutCancel(ctx), a, "campaign.reconcile", "campaign/"+campaign, nil,
 		map[string]any{"ok": run.OK, "drift": run.Drift, "found": len(run.Found), "error": run.Error},
 		sluice.MillisOf(d.cfg.Now()))
 }
@@ -113,7 +113,7 @@ func (d *Reconcile) Rearm(ctx context.Context, campaign string, shards int, a sl
 	if err != nil {
 		return 0, err
 	}
-	return epoch, d.cfg.Noter.Note(ctx, a, "campaign.rearm", "campaign/"+campaign,
+	return epoch, d.cfg.Noter.Note(context.WithoutCancel(ctx), a, "campaign.rearm", "campaign/"+campaign,
 		map[string]any{"epoch": c.Epoch, "shards": was},
 		map[string]any{"epoch": epoch, "shards": shards}, sluice.MillisOf(d.cfg.Now()))
 }

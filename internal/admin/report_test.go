@@ -327,11 +327,20 @@ func TestALookupTellsEverythingInOrder(t *testing.T) {
 	g := s.want(200, "POST", "/v1/admin/campaigns/gift/grants", object{"grant_id": "grant-1", "user_id": "ann"})
 	s.clock.add(time.Second)
 	b := s.want(201, "POST", "/v1/admin/blocklist", object{"scope": "user", "value": "ann", "reason": "bot"})
+	s.clock.add(time.Second)
+	at := sluice.MillisOf(s.clock.now())
+	if err := s.db.RecordFired(context.Background(), []sluice.RiskFired{{ID: "rsk_1", Rule: "farm", Mode: sluice.RiskOn,
+		Action: "block 15m", Scope: sluice.RiskAccount, Value: "ann", Campaign: "spring", At: at, Until: at + 900_000,
+		Saw: "devices per account 9 > 4 in 1h", Count: 1}}); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		q    string
 		want string
 	}{
-		{"ann", "order.created order.paid payment coupon.issued block"},
+		{"ann", "order.created order.paid payment coupon.issued block rule.fired"},
+		{"rsk_1", "rule.fired"},
+		{"rsk_2", ""},
 		{d.ID.String(), "order.created order.paid payment"},
 		{d.ID.OrderID(), "order.created order.paid payment"},
 		{"pay-1", "order.created order.paid payment"},

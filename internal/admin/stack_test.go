@@ -114,7 +114,7 @@ func (s *stack) start() {
 		Stock:    admin.NewStock(admin.StockConfig{Ledger: s.db, Adjuster: s.admission, Now: s.clock.now}),
 		Grants:   admin.NewGrants(admin.GrantsConfig{Ledger: s.db, Admitter: s.admission, Noter: s.db, Now: s.clock.now}),
 		Switches: s.switches, Blocklist: blocklist, Audit: s.db, Events: s.db, Claims: s.db,
-		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: s.db, Now: s.clock.now}),
+		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: s.db, Now: s.clock.now, Fired: s.db.FiredPage}),
 		Audience: admin.NewAudience(admin.AudienceConfig{Ledger: s.db, Campaigns: s.db, Gate: s.gate, Noter: s.db,
 			Now: s.clock.now}),
 		Reports: reports, Live: s.watch(reports, s.db),

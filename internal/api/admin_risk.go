@@ -150,11 +150,12 @@ func (a *Admin) registerFired(api huma.API, desk RiskDesk) {
 	huma.Register(api, op("GET", "/v1/admin/rules/fired", "What risk rules did, newest first", sluice.RoleSupport),
 		func(ctx context.Context, in *struct {
 			PageInput
+			ID    string `query:"id" maxLength:"64" doc:"Only that of this reference, as a blocked buyer was shown it"`
 			Rule  string `query:"rule" maxLength:"64"`
 			Scope string `query:"scope" enum:"account,device,address,subnet"`
 			Value string `query:"value" maxLength:"128" doc:"Only of exactly this user, device, address or network"`
 		}) (*riskFiredPageOutput, error) {
-			page, err := desk.Fired(ctx, sluice.RiskFiredQuery{Rule: in.Rule, Scope: sluice.RiskScope(in.Scope),
+			page, err := desk.Fired(ctx, sluice.RiskFiredQuery{ID: in.ID, Rule: in.Rule, Scope: sluice.RiskScope(in.Scope),
 				Value: in.Value, Cursor: in.Cursor, Limit: in.Limit})
 			if err != nil {
 				return nil, problemOf(err)

@@ -223,8 +223,9 @@ func (db *DB) FiredPage(ctx context.Context, q sluice.RiskFiredQuery) (p sluice.
 	}
 	limit = min(limit, sluice.MaxPage)
 	all, seqs, err := db.fired(ctx, `SELECT seq, `+firedColumns+` FROM risk_fired WHERE seq < ?
-		AND (? = '' OR rule = ?) AND (? = '' OR scope = ?) AND (? = '' OR value = ?) ORDER BY seq DESC LIMIT ?`,
-		before, q.Rule, q.Rule, string(q.Scope), string(q.Scope), q.Value, q.Value, limit+1)
+		AND (? = '' OR id = ?) AND (? = '' OR rule = ?) AND (? = '' OR scope = ?) AND (? = '' OR value = ?)
+		ORDER BY seq DESC LIMIT ?`,
+		before, q.ID, q.ID, q.Rule, q.Rule, string(q.Scope), string(q.Scope), q.Value, q.Value, limit+1)
 	if err != nil {
 		return p, err
 	}
