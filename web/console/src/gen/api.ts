@@ -6885,6 +6885,8 @@ export interface operations {
                 limit?: number;
                 /** @description next_cursor of the page before */
                 cursor?: string;
+                /** @description Only that of this reference, as a blocked buyer was shown it */
+                id?: string;
                 rule?: string;
                 scope?: "account" | "device" | "address" | "subnet";
                 /** @description Only of exactly this user, device, address or network */
