@@ -99,8 +99,8 @@ func pages[T any](ctx context.Context, o *operator, path string, query url.Value
 	}
 }
 
-// input reads a file, or stdin for "-".
-func (a *app) input(path string) ([]byte, error) {
+// input reads a file, or stdin for "-", of at most so many bytes.
+func (a *app) input(path string, most int) ([]byte, error) {
 	in := a.in
 	if path != "-" {
 		f, err := os.Open(path)
@@ -110,12 +110,12 @@ func (a *app) input(path string) ([]byte, error) {
 		defer func() { _ = f.Close() }()
 		in = f
 	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+	raw, err := io.ReadAll(io.LimitReader(in, int64(most)+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read the input: %w", err)
-	case len(raw) > maxInput:
-		return nil, usage("the input is larger than %d bytes", maxInput)
+	case len(raw) > most:
+		return nil, usage("the input is larger than %d bytes", most)
 	case len(bytes.TrimSpace(raw)) == 0:
 		return nil, usage("the input is empty")
 	}

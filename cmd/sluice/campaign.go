@@ -130,7 +130,7 @@ type campaignCreate struct {
 
 // Run creates the campaign.
 func (c *campaignCreate) Run(a *app) error {
-	raw, err := a.input(c.File)
+	raw, err := a.input(c.File, maxInput)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func (c *campaignEdit) Run(a *app) error {
 	raw := []byte("{}")
 	var err error
 	if c.File != "" {
-		if raw, err = a.input(c.File); err != nil {
+		if raw, err = a.input(c.File, maxInput); err != nil {
 			return err
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"time"
 )
 
@@ -202,21 +201,9 @@ func (c *listImport) run(a *app, path string) error {
 	if err != nil {
 		return err
 	}
-	in := a.in
-	if c.File != "-" {
-		f, err := os.Open(c.File)
-		if err != nil {
-			return usage("%v", err)
-		}
-		defer func() { _ = f.Close() }()
-		in = f
-	}
-	raw, err := io.ReadAll(io.LimitReader(in, maxListFile+1))
+	raw, err := a.input(c.File, maxListFile)
 	if err != nil {
 		return err
-	}
-	if len(raw) > maxListFile {
-		return usage("%s is larger than 4 MB", c.File)
 	}
 	if c.DryRun {
 		path += "/import?dry_run=true"

@@ -238,7 +238,9 @@ func (p *parts) rehearse(s *server) admin.Work {
 			return nil, err
 		}
 		defer func() {
-			_, _ = p.campaigns.Command(context.WithoutCancel(ctx), clone.ID, sluice.CommandEnd, a)
+			if _, err := p.campaigns.Command(context.WithoutCancel(ctx), clone.ID, sluice.CommandEnd, a); err != nil {
+				s.log.Error("the clone of a rehearsal is not ended: it stays open for an hour", "campaign", clone.ID, "err", err)
+			}
 		}()
 		r, err := lab.Run(ctx, lab.Config{
 			URL: s.publicURL(), AdminURL: s.adminURL(), AdminKey: s.cfg.Admin.Key[0].Reveal(),

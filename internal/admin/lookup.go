@@ -50,9 +50,9 @@ func NewLookup(cfg LookupConfig) *Lookup {
 	return &Lookup{cfg: cfg}
 }
 
-// Lookup tells everything about q: a claim id, an order id, a coupon code, a block's reference, a user id, a
-// device, an address, the reference of a payment, of what a risk rule did, or a request id. An empty list means that nothing is known of
-// it: refusals are recorded in the decision log only, where it is on.
+// Lookup tells everything about q: a claim id, an order id, a coupon code, the reference of a block or of what a risk
+// rule did, a user id, a device, an address, the reference of a payment or a request id. An empty list means that
+// nothing is known of it: refusals are recorded in the decision log only, where it is on.
 func (d *Lookup) Lookup(ctx context.Context, q string) ([]sluice.TimelineEntry, error) {
 	s := &search{ctx: ctx, ledger: d.cfg.Ledger, rules: d.cfg.Fired, now: sluice.MillisOf(d.cfg.Now())}
 	id, isClaim := sluice.ParseClaimID(q)
