@@ -281,8 +281,15 @@ func (h *house) failover(kill func()) {
 	stop := h.buyers(4)
 	kill()
 	after := h.claim("after", "1", 1)
+	last, lastErr := "", error(nil)
+	h.t.Cleanup(func() {
+		if h.t.Failed() {
+			h.t.Logf("what the claim after the failover heard last: %s, %v", last, lastErr)
+		}
+	})
 	within(h.t, time.Minute, func() bool {
 		r, err := h.tryAdmit(h.t.Context(), after)
+		last, lastErr = fmt.Sprintf("%+v", r), err
 		return err == nil && len(r.Claims) == 1 && (r.Claims[0].Verdict == welcome || r.Claims[0].Verdict == queued)
 	})
 	stop()

@@ -47,6 +47,8 @@ func RedisCluster(t testing.TB, options ...RedisOption) *RedisClusterServers {
 			With("cluster-enabled", "yes"), With("cluster-config-file", "nodes.conf"), With("cluster-node-timeout", "2000"),
 			With("cluster-port", strconv.Itoa(freePort(t))), With("repl-diskless-sync-delay", "0"),
 			With("appendonly", "yes"), With("save", `""`),
+			// Elections of a loaded machine may fail for half a minute: a replica stands for all that time, and after it.
+			With("cluster-replica-validity-factor", "0"),
 		}, options...)
 		announced := 0
 		if asked.proxied {
