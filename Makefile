@@ -28,6 +28,10 @@ UNIT   = $(shell $(GO) list ./... | grep -v /test/)
 # What the race detector looks at; of the simulation's seeds it gets few, since it makes the store about ten times slower.
 RACED  = $(shell $(GO) list ./... | grep -v -e /test/ -e /internal/sim$$ -e /internal/model$$ \
            -e /internal/house$$ -e /internal/servers$$)
+# They come first, so that none of them runs alone at the end; and three at once on two cores, since most of them wait for
+# servers more than they work.
+LONG   = ./internal/redis ./internal/sqldb ./internal/rabbitmq ./internal/upkeep ./cmd/sluice
+AT_ONCE ?= 3
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help
@@ -96,16 +100,16 @@ servers:
 
 .PHONY: unit
 unit: servers
-	$(GO) test -timeout 15m $(UNIT)
+	$(GO) test -p $(AT_ONCE) -timeout 15m $(LONG) $(UNIT)
 
 .PHONY: race
 race: servers
-	$(GO) test -race -timeout 15m $(RACED)
+	$(GO) test -race -p $(AT_ONCE) -timeout 15m $(LONG) $(RACED)
 	$(GO) test -race -timeout 15m ./internal/sim -seeds 100
 
 .PHONY: e2e
 e2e: servers
-	$(GO) test -count=1 -v -timeout 15m -p 1 ./test/e2e/... ./test/front/... ./test/upgrade/...
+	$(GO) test -count=1 -v -timeout 15m -p 2 ./test/e2e/... ./test/upgrade/... ./test/front/...
 
 # The pages are committed as built, so that the binary builds without Node. Each folder has its own locked packages.
 PAGES = $(patsubst %/package.json,%,$(wildcard web/storefront/package.json web/console/package.json))
@@ -154,7 +158,7 @@ check: fmt vet lint unit
 
 .PHONY: test
 test: deps servers tidy fmt vet lint arrows
-	$(GO) test -count=1 -v -timeout 15m $(UNIT)
+	$(GO) test -count=1 -v -p $(AT_ONCE) -timeout 15m $(LONG) $(UNIT)
 	$(MAKE) --no-print-directory race
 	$(MAKE) --no-print-directory e2e
 	$(MAKE) --no-print-directory web-check

@@ -11,6 +11,7 @@ import (
 // TestAFailoverInTheMiddleOfACrowd kills a master whose replica takes over, on a Cluster and under Sentinel. What the
 // replica had not got is forgotten by the gate and remembered by the node.
 func TestAFailoverInTheMiddleOfACrowd(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name   string
 		shards int

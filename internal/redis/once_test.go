@@ -17,6 +17,7 @@ import (
 
 // TestOnce runs the suite of shared state on one Redis and on a Cluster, two nodes each.
 func TestOnce(t *testing.T) {
+	t.Parallel()
 	alone := servers.Redis(t)
 	cluster := servers.RedisCluster(t)
 	t.Run("alone", func(t *testing.T) { onceSuite(t, alone.URL()) })

@@ -346,6 +346,7 @@ func bench(t *testing.T, url string, shards int) conformance.AdmissionBench {
 }
 
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, shards := range []int{1, 4} {
 		t.Run(fmt.Sprint("one Redis, shards ", shards), func(t *testing.T) {
 			server := servers.Redis(t)
@@ -358,6 +359,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestConformanceOnACluster(t *testing.T) {
+	t.Parallel()
 	cluster := servers.RedisCluster(t)
 	conformance.Admission(t, func(t *testing.T) conformance.AdmissionBench {
 		cluster.FlushAll()

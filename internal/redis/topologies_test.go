@@ -258,6 +258,7 @@ func moveSlot(t *testing.T, cluster *servers.RedisClusterServers, key string, sl
 // TestFailover: a master dies under buyers, its replica takes over, and claims go on by themselves. What the
 // replica had not heard of is lost with the master, which is what epochs are for; what is there is whole.
 func TestFailover(t *testing.T) {
+	t.Parallel()
 	t.Run("Sentinel", func(t *testing.T) {
 		s := servers.Sentinel(t)
 		h := open(t, redis.Config{URL: s.URL(), Timeout: 500 * time.Millisecond}, aSale("spring", 2))
