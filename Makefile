@@ -28,10 +28,10 @@ UNIT   = $(shell $(GO) list ./... | grep -v /test/)
 # What the race detector looks at; of the simulation's seeds it gets few, since it makes the store about ten times slower.
 RACED  = $(shell $(GO) list ./... | grep -v -e /test/ -e /internal/sim$$ -e /internal/model$$ \
            -e /internal/house$$ -e /internal/servers$$)
-# They come first, so that none of them runs alone at the end; and three at once on two cores, since most of them wait for
-# servers more than they work.
+# The longest come first, so that none of them runs alone at the end; and one more at once than there are cores, since they
+# wait for servers more than they work.
 LONG   = ./internal/redis ./internal/sqldb ./internal/rabbitmq ./internal/upkeep ./cmd/sluice
-AT_ONCE ?= 3
+AT_ONCE ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 GOLDEN = $(shell grep -rlE --include='*_test.go' 'flag.Bool."update"' . | xargs -r -n1 dirname | sort -u)
 
 .PHONY: help
