@@ -226,7 +226,7 @@ export function salePage(app: App, id: string) {
     let wait = range(8_000, 12_000);
     const left = c && now() ? starts - now() : 0;
     if (!c) wait = fault ? range(4_000, 8_000) : range(300, 1_500);
-    else if (v === "mayreturn" || v === "paused") wait = range(4_000, 6_000);
+    else if (/^(may|pau|clo)/.test(v)) wait = range(4_000, 6_000);
     else if (v === "soldout") wait = range(25_000, 35_000);
     else if (left > 300_000) wait = range(45_000, 75_000);
     else if (left > 0) wait = range(8_000, 15_000);

@@ -194,12 +194,12 @@ function Outcome({ j }: { j: Schemas['JobAnswer'] }) {
   if (j.fault) return <span data-data>{j.fault}</span>;
   if (!r) return <span>—</span>;
   return (
-    <span className="row">
+    <div className="row" style={{ whiteSpace: 'normal', minWidth: 180, maxWidth: 460 }}>
       <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>{' '}
       <span data-data>{r.verdict}</span>{' '}
       <span className="num">
         {t('rehearse.figures', { rate: Math.round(r.claims_per_s ?? 0), p99: Math.round(r.p99_ms ?? 0) })}
       </span>
-    </span>
+    </div>
   );
 }

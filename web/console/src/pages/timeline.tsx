@@ -31,6 +31,8 @@ export function Entries({ items }: { items: Entry[] }) {
         const before = i > 0 ? millis(items[i - 1]?.at) : undefined;
         const at = millis(e.at);
         const code = codeOf(e);
+        const audited =
+          e.type === 'audit' ? (e.data as { action?: string; actor?: string; reason?: string }) : undefined;
         return {
           key: `${e.at}${e.type}${i}`,
           color:
@@ -43,7 +45,7 @@ export function Entries({ items }: { items: Entry[] }) {
             <div>
               <div className="row">
                 <b className="mono" data-data>
-                  {e.type}
+                  {audited?.action ?? e.type}
                 </b>{' '}
                 <span className="mono" data-data>
                   {e.subject}
@@ -58,6 +60,11 @@ export function Entries({ items }: { items: Entry[] }) {
                 <Time at={e.at} ms />
                 {before !== undefined && at !== undefined && ` · +${span(at - before, units)}`}
               </div>
+              {audited && (
+                <div className="small" data-data>
+                  {audited.actor} {audited.reason}
+                </div>
+              )}
               {code && i18n.exists(`reason.${code}`) && <div>{t(`reason.${code}`)}</div>}
               {e.data ? (
                 <details>

@@ -54,7 +54,7 @@ export default function Chart(p: Props) {
             : { range: (_u, _min, max) => [0, Math.max(1, max * 1.08)] },
         },
         axes: [
-          { ...axis, size: 26, space: 70, values: (_u, list) => list.map((v) => clock(v * 1000, p.zone)) },
+          { ...axis, size: 26, space: 70, values: (_u, list) => moments(list, p.zone) },
           {
             ...axis,
             size: 52,
@@ -100,6 +100,12 @@ export default function Chart(p: Props) {
       <span className="sr">{p.summary}</span>
     </figure>
   );
+}
+
+/** Times of day along an axis; closer than a second apart, minutes and tenths of a second. */
+function moments(list: number[], zone: Zone): string[] {
+  const fine = (list[1] ?? 0) - (list[0] ?? 0) < 1 && list.length > 1;
+  return list.map((v) => (fine ? clock(v * 1000, zone, true).slice(3, -2) : clock(v * 1000, zone)));
 }
 
 function short(v: number): string {
