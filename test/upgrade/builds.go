@@ -134,7 +134,7 @@ func (b *builds) compile(of, src, name string, flags ...string) (Build, error) {
 		}
 	}
 	out := filepath.Join(b.dir, name)
-	args := append([]string{"build", "-o", out}, flags...) // with the flags of everything else: what is built already serves
+	args := append([]string{"build", "-o", out}, flags...) // as everything is: what is built already serves
 	cmd := exec.Command("go", append(args, "./cmd/sluice")...)
 	cmd.Dir = src
 	if text, err := cmd.CombinedOutput(); err != nil {
