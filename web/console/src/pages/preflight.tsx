@@ -4,6 +4,8 @@ import { useTranslation } from 'react-i18next';
 import { api, need, type Schemas } from '../lib/api.ts';
 import { useChange, useData } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
+import { usePrefs } from '../lib/store.ts';
+import { stamp, type Zone } from '../lib/times.ts';
 import { Act, Fault, State, Tag, Time, type Tone } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
@@ -11,6 +13,11 @@ import { JobBar } from './jobs.tsx';
 
 /** The call without which there is no pre-flight. */
 export const preflightCall = 'GET /v1/admin/campaigns/{id}/preflight';
+
+/** The server's words, with the moments in them by the clock that the page shows. */
+function inZone(text: string, zone: Zone): string {
+  return text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => stamp(at, zone));
+}
 
 const tones: Record<string, Tone> = { go: 'ok', no_go: 'bad', unknown: 'warn', absent: 'plain' };
 
@@ -20,6 +27,7 @@ export function Preflight({ campaign: c }: { campaign: Schemas['AdminCampaign'] 
   const danger = useDanger();
   const last = useData('GET /v1/admin/campaigns/{id}/preflight', { path: { id: c.id } });
   const run = useChange('POST /v1/admin/campaigns/{id}/preflight');
+  const { zone } = usePrefs();
   const p = last.data;
   const none = last.error?.status === 404;
   const sign = () =>
@@ -87,7 +95,7 @@ export function Preflight({ campaign: c }: { campaign: Schemas['AdminCampaign'] 
                 <Tag tone={tones[x.state] ?? 'plain'}>{t(`check.${x.state}`)}</Tag>{' '}
                 <b>{i18n.exists(`check.of.${x.name}`) ? t(`check.of.${x.name}`) : <span data-data>{x.name}</span>}</b>{' '}
                 <span className="muted" data-data>
-                  {x.detail}
+                  {inZone(x.detail, zone)}
                 </span>
               </li>
             ))}
