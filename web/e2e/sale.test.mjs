@@ -30,6 +30,26 @@ describe('one click', { concurrency: 2 }, () => {
     assert.match(fake.posts()[0].body.request_id, /^[\w-]{16,}$/);
   });
 
+  test('ten clicks of a mouse within 500 ms are one claim, and so is the key', async (t) => {
+    const fake = new Fake();
+    fake.claims = [hang];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    const { x, y, width, height } = await page.locator('#go').boundingBox();
+    await page.mouse.move(x + width / 2, y + height / 2);
+    const began = Date.now();
+    for (let i = 0; i < 10; i++) {
+      await page.mouse.down();
+      await page.mouse.up();
+      await pause(Math.max(0, 45 * (i + 1) - (Date.now() - began)));
+    }
+    await page.focus('#go');
+    for (const key of ['Enter', 'Space']) await page.keyboard.press(key);
+    await state(page, 'sending');
+    await pause(300);
+    assert.equal(fake.posts().length, 1);
+  });
+
   test('a reload while queued asks for the same claim and sends none', async (t) => {
     const fake = new Fake();
     fake.claims = [fake.claim('queued')];
@@ -102,6 +122,48 @@ describe('one click', { concurrency: 2 }, () => {
     await state(one, 'queued');
     await state(two, 'queued');
     assert.equal(fake.posts().length, 1);
+    // The outcome is the same in both, and neither has sent another claim for it.
+    fake.found = [fake.claim('confirmed', { order_id: 'ord_1' })];
+    fake.results = [fake.claim('confirmed', { order_id: 'ord_1' })];
+    fake.orders = [fake.order('unpaid')];
+    await Promise.all([one.reload(), two.reload()]);
+    await Promise.all([state(one, 'confirmed'), state(two, 'confirmed')]);
+    assert.equal(fake.posts().length, 1);
+  });
+
+  test('clicks in two tabs, one after the other, are one claim of one id', async (t) => {
+    const fake = new Fake();
+    const context = await tab(t);
+    let first; // who comes with the same id again gets the same claim
+    fake.claims = [(entry) => { first ??= entry.body.request_id; return fake.claim('queued'); }];
+    fake.found = [fake.claim('queued')];
+    const one = await fake.open(context, server.url);
+    const two = await fake.open(context, server.url);
+    await Promise.all([state(one, 'armed'), state(two, 'armed')]);
+    await one.evaluate(() => document.getElementById('go').click());
+    await pause(100); // a hand is not faster from one tab to the other
+    await two.evaluate(() => document.getElementById('go').click());
+    await Promise.all([state(one, 'queued'), state(two, 'queued')]);
+    assert.deepEqual([...new Set(fake.posts().map((x) => x.body.request_id))], [first]);
+  });
+
+  test('a reply that is cut and a true result that is a refusal', async (t) => {
+    const fake = new Fake();
+    fake.claims = [cut, () => {
+      Object.assign(fake.campaign, { state: 'sold_out', available: 0, sold_out_at: new Date().toISOString() });
+      return fake.answer('SOLD_OUT');
+    }];
+    const page = await fake.open(await tab(t), server.url);
+    await state(page, 'armed');
+    await page.evaluate(() => {
+      window.seen = [];
+      new MutationObserver(() => window.seen.push(document.body.dataset.state)).observe(document.body, { attributes: true });
+    });
+    await press(page);
+    await state(page, 'soldout');
+    const seen = await page.evaluate(() => window.seen);
+    assert.ok(seen.includes('unknown') && !seen.includes('confirmed'), JSON.stringify(seen));
+    assert.equal(new Set(fake.posts().map((x) => x.body.request_id)).size, 1);
   });
 
   test('an id that was used for something else: a new one, once', async (t) => {
@@ -191,6 +253,10 @@ describe('the clock', { concurrency: 2 }, () => {
   for (const [name, shift, options] of [
     ['an hour fast', 3_600_000, {}], ['an hour slow', -3_600_000, {}],
     ['in Kolkata', 0, { timezoneId: 'Asia/Kolkata' }], ['on a slow machine', 0, { slow: true }],
+    ['hidden for six minutes', 0, { hidden: true }], ['hidden for six minutes, the machine asleep', 0, { hidden: true, asleep: true }],
+    ['an hour fast, in Kolkata, on a slow machine, hidden for six minutes', 3_600_000, { timezoneId: 'Asia/Kolkata', slow: true, hidden: true }],
+    ['an hour slow, in Kolkata, on a slow machine, asleep for six minutes', -3_600_000,
+      { timezoneId: 'Asia/Kolkata', slow: true, hidden: true, asleep: true }],
   ]) {
     test(`arms at the server's start, never before: ${name}`, async (t) => {
       // Early is wrong every time; late may be the machine's fault: one of three has to be in time.
@@ -201,20 +267,31 @@ describe('the clock', { concurrency: 2 }, () => {
   }
 
   /** Opens a sale in a page and gives by how much it armed too late; above 100 ms is. */
-  async function arming(t, shift, { slow, ...rest }) {
+  async function arming(t, shift, { slow, hidden, asleep, ...rest }) {
     const context = await tab(t, rest);
     const fake = new Fake({ opensIn: 60_000 });
-    fake.realTime = true;
+    // Six minutes are not waited for: the server's clock leaps, and with it the page's own, unless its machine sleeps.
+    fake.realTime = !hidden;
+    const leap = hidden ? 360_000 : 0;
     let start; // counted from when the page is there, however long that took
     fake.view = () => {
-      start ??= Date.now() + 4000;
-      return { ...fake.campaign, starts_at: new Date(start).toISOString() };
+      start ??= Date.now() + 4000 + leap;
+      return { ...fake.campaign, starts_at: new Date(start + fake.skew).toISOString() };
     };
     const page = await fake.open(context, server.url, '/c/spring', async (p) => {
       await p.addInitScript((by) => {
         const real = Date.now;
         Date.now = () => real() + by;
         const at = performance.timeOrigin;
+        const mono = performance.now.bind(performance);
+        let leapt = 0;
+        performance.now = () => mono() + leapt;
+        Object.defineProperty(document, 'hidden', { get: () => window.away ?? false });
+        window.turn = (away, leap) => {
+          window.away = away;
+          leapt += leap;
+          document.dispatchEvent(new Event('visibilitychange'));
+        };
         const frames = [];
         const frame = (t) => { if (frames.push(t) > 600) frames.shift(); requestAnimationFrame(frame); };
         requestAnimationFrame(frame);
@@ -230,13 +307,21 @@ describe('the clock', { concurrency: 2 }, () => {
               if (s > last) window.up = `${s} after ${last}`;
               last = s;
             }
-            if (document.body?.dataset.state === 'armed') done(at + performance.now());
+            if (document.body?.dataset.state === 'armed') done(at + mono());
           };
           new MutationObserver(look).observe(document, { subtree: true, attributes: true, childList: true, characterData: true });
         });
       }, shift);
       if (slow) await (await context.newCDPSession(p)).send('Emulation.setCPUThrottlingRate', { rate: 4 });
     });
+    if (hidden) {
+      await state(page, 'scheduled');
+      await page.waitForFunction(() => /^0[56]:/.test(document.getElementById('clock').textContent));
+      await page.evaluate(() => window.turn(true, 0));
+      fake.skew = leap;
+      start -= leap; // as this machine's clock has it
+      await page.evaluate((by) => window.turn(false, by), asleep ? 0 : leap);
+    }
     const at = await page.evaluate(() => window.armed);
     const [starved, asked] = await page.evaluate(() => [window.starved(), window.asked()]);
     t.diagnostic(`${Math.round(at - start)} ms after the start; the machine kept the page waiting for up to ${Math.round(starved)} ms`);

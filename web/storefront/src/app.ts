@@ -134,8 +134,9 @@ export function makeApp() {
         } }, app.t("other")),
         app.token ? el("button", { class: "link", type: "button", id: "out", click: () => app.setToken("") },
           app.t("signout"), el("span", { "data-data": true }, app.user()))
-          : app.shop.login_url || app.shop.dev_sign_in ? el("button", { class: "link", type: "button", id: "in", click: () => app.signIn() },
-            app.t("signin")) : "",
+          // Its place is kept while nobody knows whether there is one: what lies below must not move.
+          : el("button", { class: app.shop.login_url || app.shop.dev_sign_in ? "link" : "link ghost", type: "button", id: "in", click: () => app.signIn() },
+            app.t("signin")),
       );
     },
 
