@@ -66,3 +66,8 @@ test("the bytes: 5 KB at most, compressed, of what every page loads", async () =
   const size = gzipSync(bare, { level: 9 }).length;
   assert.ok(size <= 5 * 1024, `${size} bytes`);
 });
+
+test("the bytes of the bundle that the listener serves: 5 KB at most", async () => {
+  const bundle = await readFile(join(here, "../../internal/storefront/dist/sdk/sluice.js"));
+  assert.ok(gzipSync(bundle, { level: 9 }).length <= 5 * 1024);
+});
