@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { age } from './stale.ts';
 import type { Zone } from './times.ts';
 
 /** Prefs are what a person has chosen for this browser. */
@@ -74,7 +75,12 @@ function watch(f: () => void) {
   return () => watchers.delete(f);
 }
 
-/** This machine's time, renewed each second. */
-export function useNow(): number {
-  return useSyncExternalStore(watch, () => ticked);
+/** This machine's time, renewed each second; 0, and nothing is drawn again for it, while it is not wanted. */
+export function useNow(wanted = true): number {
+  return useSyncExternalStore(watch, () => (wanted ? ticked : 0));
+}
+
+/** Whether data of `at` is older than `limit` ms; drawn again only when that changes. */
+export function useOld(at: number, limit: number): boolean {
+  return useSyncExternalStore(watch, () => age(at, Math.max(ticked, at), limit).stale);
 }

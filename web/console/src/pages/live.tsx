@@ -6,8 +6,8 @@ import { useLive } from '../lib/live.ts';
 import { percent } from '../lib/money.ts';
 import { Link, useParam } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
-import { age, liveStaleMs } from '../lib/stale.ts';
-import { useNow, usePrefs } from '../lib/store.ts';
+import { liveStaleMs } from '../lib/stale.ts';
+import { useNow, useOld, usePrefs } from '../lib/store.ts';
 import { clock, countdown, offsetMinutes, offsetName } from '../lib/times.ts';
 import { type Live, lookOf } from '../lib/verdict.ts';
 import { Fault, State, useCount, useSpan } from '../ui/bits.tsx';
@@ -22,12 +22,11 @@ import './live.css';
 export default function LivePage({ id }: { id: string }) {
   const { t } = useTranslation();
   const [kiosk] = useParam('kiosk');
-  const now = useNow();
   const { refresh } = usePrefs();
   const { live, series, at, error, again } = useLive(id);
   const campaign = useData('GET /v1/admin/campaigns/{id}', { path: { id } }, 'slow');
-  const a = age(at, Math.max(now, at), Math.max(liveStaleMs, refresh * 1000 + 2500));
-  const stale = a.stale || (live !== undefined && error !== undefined && now - at > liveStaleMs);
+  // the page is drawn again for new data, not for each tick: only what tells an age is
+  const stale = useOld(at, error ? liveStaleMs : Math.max(liveStaleMs, refresh * 1000 + 2500));
   const c = campaign.data;
   useTitle(live, c?.title);
   if (!live) {
@@ -40,14 +39,12 @@ export default function LivePage({ id }: { id: string }) {
   }
   const big = kiosk === '1';
   return (
-    <div className={big ? 'live kiosk' : 'live'} data-look={lookOf(live, stale)}>
+    <div className={big ? 'live kiosk' : 'live'} data-look={lookOf(live, stale)} data-asof={live.as_of_ms}>
       <div className="head" style={{ marginBottom: 0 }}>
         <State of={live.state} />
         <h1 data-data>{c?.title ?? id}</h1>
         <Clock starts={c?.starts_at} ends={c?.ends_at} />
-        <span className="muted small num" data-stale={stale}>
-          {t('live.data', { s: ((a.ms ?? 0) / 1000).toFixed(1) })}
-        </span>
+        <Age at={at} stale={stale} />
         {!big && (
           <div className="acts headacts">
             <Link to={`/campaigns/${encodeURIComponent(id)}`}>{t('live.campaign')}</Link>
@@ -56,7 +53,7 @@ export default function LivePage({ id }: { id: string }) {
           </div>
         )}
       </div>
-      <Strip live={live} stale={stale} ageMs={a.ms} id={id} again={again} kiosk={big} />
+      <Strip live={live} stale={stale} at={at} id={id} again={again} kiosk={big} />
       <Stock live={live} series={series} stale={stale} />
       <Figures live={live} stale={stale} />
       <div className="split">
@@ -84,6 +81,16 @@ function useTitle(live: Live | undefined, title: string | undefined) {
     if (state)
       document.title = `${state === 'live' ? '● ' : ''}${t(`state.${state}`)} ${title ?? ''} – ${location.host}`;
   }, [state, title, t]);
+}
+
+function Age({ at, stale }: { at: number; stale: boolean }) {
+  const { t } = useTranslation();
+  const now = useNow();
+  return (
+    <span className="muted small num" data-stale={stale}>
+      {t('live.data', { s: (Math.max(0, now - at) / 1000).toFixed(1) })}
+    </span>
+  );
 }
 
 function Clock({ starts, ends }: { starts: string | undefined; ends: string | undefined }) {

@@ -5,7 +5,7 @@ import { useTranslation } from 'react-i18next';
 import { api } from '../lib/api.ts';
 import { go } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
-import { usePrefs } from '../lib/store.ts';
+import { useNow, usePrefs } from '../lib/store.ts';
 import { clock, stamp } from '../lib/times.ts';
 import { checks, type Live, lookOf } from '../lib/verdict.ts';
 import { useCount, useSpan } from '../ui/bits.tsx';
@@ -13,17 +13,18 @@ import { useCount, useSpan } from '../ui/bits.tsx';
 interface Props {
   live: Live;
   stale: boolean;
-  ageMs: number | undefined;
+  at: number;
   id: string;
   again: () => void;
   kiosk: boolean;
 }
 
 /** The verdict: four checks with their age, or one sentence that says what is wrong. */
-export function Strip({ live, stale, ageMs, id, again, kiosk }: Props) {
+export function Strip({ live, stale, at, id, again, kiosk }: Props) {
   const { t } = useTranslation();
   const spell = useSpan();
-  const sentence = useSentence(live, stale, ageMs);
+  const now = useNow(stale);
+  const sentence = useSentence(live, stale, stale && at ? Math.max(0, now - at) : undefined);
   const all = checks(live);
   const wrong = all.some((c) => c.ok === false);
   const look = lookOf(live, stale);
@@ -48,7 +49,16 @@ export function Strip({ live, stale, ageMs, id, again, kiosk }: Props) {
       data-verdict={wrong ? 'wrong' : 'ok'}
       data-stale={stale}
     >
-      {sentence && <span data-sentence>{sentence}</span>}
+      {sentence && (
+        <span data-sentence>
+          {sentence.split(mark).map((part, i) => (
+            // every other part is what somebody wrote, in no language of ours
+            <span key={i} data-data={i % 2 ? '' : undefined}>
+              {part}
+            </span>
+          ))}
+        </span>
+      )}
       {!sentence?.startsWith('✗') &&
         all.map((c) => (
           <span key={c.name} className="nowrap" data-check={c.name} data-ok={String(c.ok)}>
@@ -68,7 +78,7 @@ export function Strip({ live, stale, ageMs, id, again, kiosk }: Props) {
           {t('verdict.evidence')}
         </Button>
       )}
-      <Announce look={look} text={sentence ?? ''} />
+      <Announce look={look} />
     </section>
   );
 }
@@ -96,6 +106,10 @@ function Count({ id }: { id: string }) {
   );
 }
 
+/** Stands on both sides of what a person or the server wrote. */
+const mark = '\u0001';
+const quote = (s: string | undefined) => mark + (s || '—') + mark;
+
 /** What the state of the screen is in one sentence; undefined where the checks say it all. */
 function useSentence(live: Live, stale: boolean, ageMs: number | undefined): string | undefined {
   const { t } = useTranslation();
@@ -107,13 +121,15 @@ function useSentence(live: Live, stale: boolean, ageMs: number | undefined): str
     case 'stale':
       return `◌ ${t('look.stale', { span: spell(ageMs) })}`;
     case 'trouble':
-      return `✗ ${t('look.trouble', { why: live.note || t('look.troubleUnknown') })}`;
+      return `✗ ${t('look.trouble', { why: live.note ? quote(live.note) : t('look.troubleUnknown') })}`;
     case 'stopped':
     case 'paused': {
       const s = live.switches?.find((x) => x.name === (look === 'stopped' ? 'closed' : 'paused') && x.value > 0);
       const who = s
-        ? t('look.by', { by: s.by || '—', at: stamp(s.since_ms, zone), why: s.reason || '—' })
-        : (live.note ?? '');
+        ? t('look.by', { by: quote(s.by), at: stamp(s.since_ms, zone), why: quote(s.reason) })
+        : live.note
+          ? quote(live.note)
+          : '';
       return `${look === 'stopped' ? '■' : '❚❚'} ${t(`look.${look}`)} ${who}`;
     }
     case 'degraded': {
@@ -123,9 +139,9 @@ function useSentence(live: Live, stale: boolean, ageMs: number | undefined): str
       return `! ${t('look.degraded', { parts: down.join(', ') || '—' })}`;
     }
     case 'before':
-      return t('look.before');
+      return `○ ${t('look.before')}`;
     case 'armed':
-      return t('look.armed');
+      return `◔ ${t('look.armed')}`;
     case 'draining':
       return `⧗ ${t('look.draining', { n: n(live.backlog.claims), span: live.backlog.drain_ms ? spell(live.backlog.drain_ms) : '—' })}`;
     case 'sold_out':
@@ -134,25 +150,25 @@ function useSentence(live: Live, stale: boolean, ageMs: number | undefined): str
         : `● ${t('state.sold_out')}`;
     case 'settling': {
       const at = live.unpaid?.next_at_ms;
-      return `⧗ ${t('look.settling', { at: at ? clock(at, zone) : '—', n: n(live.unpaid?.units) })}`;
+      return `◷ ${t('look.settling', { at: at ? clock(at, zone) : '—', n: n(live.unpaid?.units) })}`;
     }
     case 'settled':
-      return `■ ${t('look.settled', { sold: n(live.sold), back: n(live.available), total: n(live.total) })}`;
+      return `☑ ${t('look.settled', { sold: n(live.sold), back: n(live.available), total: n(live.total) })}`;
     default:
       return undefined;
   }
 }
 
 /** Tells a screen reader of a new state, once; the numbers are not told. */
-function Announce({ look, text }: { look: string; text: string }) {
+function Announce({ look }: { look: string }) {
   const { t } = useTranslation();
   const before = useRef(look);
   const [says, setSays] = useState('');
   useEffect(() => {
     if (before.current === look) return;
     before.current = look;
-    setSays(text || t(`phase.${look}`));
-  }, [look, text, t]);
+    setSays(t(`phase.${look}`));
+  }, [look, t]);
   return (
     <span className="sr" role="status" aria-live="polite">
       {says}

@@ -48,7 +48,7 @@ export function Time({
   const { zone } = usePrefs();
   const { t } = useTranslation();
   const spell = useSpan();
-  const now = useNow();
+  const now = useNow(relative ?? false);
   const m = millis(at);
   if (m === undefined) return <span>—</span>;
   const d = m - now;

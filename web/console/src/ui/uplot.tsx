@@ -88,8 +88,23 @@ export default function Chart(p: Props) {
       plot.current = null;
     };
   }, [look]);
+  // a chart that nobody sees is drawn when it comes into view
+  const seen = useRef(true);
+  const late = useRef(false);
   useEffect(() => {
-    plot.current?.setData(p.points as uPlot.AlignedData);
+    const at = box.current;
+    if (!at) return;
+    const watch = new IntersectionObserver(([e]) => {
+      seen.current = e?.isIntersecting ?? true;
+      if (seen.current && late.current) plot.current?.setData(points.current as uPlot.AlignedData);
+      if (seen.current) late.current = false;
+    });
+    watch.observe(at);
+    return () => watch.disconnect();
+  }, []);
+  useEffect(() => {
+    if (seen.current) plot.current?.setData(p.points as uPlot.AlignedData);
+    else late.current = true;
   }, [p.points]);
   return (
     <figure className="chart" aria-label={`${p.title}. ${p.summary}`}>

@@ -1,0 +1,135 @@
+// Every look of the live screen, as the server's answer would bring it about: readable, accessible, in one language, and
+// told apart in a grey-scale picture.
+import assert from 'node:assert/strict';
+import test, { after } from 'node:test';
+import { newPage } from './lib/browser.mjs';
+import { accessible, narrow, oneLanguage, readable } from './lib/check.mjs';
+import { adminKey, startServer } from './lib/sluice.mjs';
+
+const server = await startServer({ after });
+await server.campaign({ id: 'spring', total: 40, protection: { pass: 'off' } });
+
+const at = Date.parse('2026-06-18T12:00:07.300Z');
+const switched = (name) => [{ name, campaign: true, value: 1, since_ms: at - 60_000, by: 'li', reason: 'wrong price' }];
+
+/** The answer's fields of each look. */
+const looks = {
+  before: { state: 'scheduled' },
+  armed: { state: 'scheduled' },
+  live: { state: 'live' },
+  paused: { state: 'paused', note: 'the shop is down', switches: switched('paused') },
+  stopped: { state: 'live', switches: switched('closed') },
+  degraded: { state: 'live', health: { parts: { ledger: 'up', redis: 'down', payments: 'marked_down' }, alive: 2, dead: 1, in_force: 2, skew_ms: 12, dead_letters: 3 } },
+  trouble: { state: 'frozen', note: 'the ledger has 10,001 live units' },
+  draining: { state: 'sold_out', backlog: { claims: 212, oldest_ms: 400, per_s: 353, drain_ms: 600 } },
+  sold_out: { state: 'sold_out', sold_out_at_ms: at },
+  settling: { state: 'ended', unpaid: { orders: 12, units: 12, next_at_ms: at + 900_000, in_60s: 0, waves: [[at, 3], [at + 10_000, 9]] } },
+  settled: { state: 'ended', sold: 30, held: 0, queued: 0, available: 10 },
+};
+
+/** Opens the live screen in one look after the other; `see` is told of each. */
+async function through(t, options, see) {
+  const page = await newPage(t, { timezoneId: 'Asia/Shanghai', ...options });
+  let look = 'live';
+  await page.route('**/live?*', async (r) => {
+    const answer = await (await r.fetch()).json();
+    const checks = { exact: true, exact_at_ms: at, ok: true, oversold: 0, over_limit: 0, drift: 0, verified_at_ms: at };
+    await r.fulfill({ json: { ...answer, checks, available: 18, queued: 0, held: 12, sold: 10, total: 40, ...looks[look], phase: look } });
+  });
+  await page.goto(`${server.adminUrl}/live/spring`);
+  await page.locator('input[name=key]').fill(adminKey);
+  await page.keyboard.press('Enter');
+  for (look of Object.keys(looks)) {
+    await page.waitForFunction((want) => document.querySelector('[data-look]')?.dataset.look === want, look);
+    await page.waitForFunction(() => document.getAnimations().every((a) => a.playState !== 'running'));
+    await see(page, look);
+  }
+  assert.deepEqual(page.faults, []);
+}
+
+for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
+  test(`every look of the live screen: ${lang}, ${colorScheme}`, async (t) => {
+    await through(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme }, async (page, look) => {
+      const where = `${look}, ${lang}`;
+      await readable(page, where);
+      await oneLanguage(page, lang, where);
+      await accessible(page, where);
+      await narrow(page, where);
+      const p = await page.evaluate(() => Object.fromEntries([...document.querySelectorAll('[data-part]')].map((e) => [e.dataset.part, Number(e.dataset.n)])));
+      assert.equal(p.available + p.held + p.sold + p.queued, p.total, where);
+    });
+  });
+}
+
+test('the looks are told apart without colour: by sign, by word, and in a grey-scale picture', async (t) => {
+  const seen = [];
+  await through(t, { locale: 'en-US', viewport: { width: 1280, height: 800 } }, async (page, look) => {
+    await page.evaluate(() => {
+      document.documentElement.style.filter = 'grayscale(1)';
+      // what moves by itself is not what tells them apart
+      for (const e of document.querySelectorAll('.head .num, .strip .age')) e.style.visibility = 'hidden';
+    });
+    const said = await page.evaluate(() => ({
+      state: document.querySelector('.live .head .tag').innerText,
+      strip: document.querySelector('.strip').innerText.replace(document.querySelector('.strip .age').innerText, '').trim(),
+    }));
+    const top = await page.locator('.live .head').boundingBox();
+    const strip = await page.locator('.strip').boundingBox();
+    const clip = { x: strip.x, y: top.y, width: 600, height: Math.ceil(strip.y + strip.height - top.y) };
+    seen.push({ look, ...said, png: (await page.screenshot({ clip })).toString('base64') });
+  });
+  const paper = await newPage(t);
+  for (const [i, a] of seen.entries()) {
+    for (const b of seen.slice(0, i)) {
+      const pair = `${a.look} and ${b.look}`;
+      assert.notEqual(a.state + a.strip, b.state + b.strip, pair);
+      if (a.look !== 'live' && b.look !== 'live') assert.notEqual([...a.strip][0], [...b.strip][0], `the sign of ${pair}`);
+      const differing = await paper.evaluate(async ([one, other]) => {
+        const pixels = async (png) => {
+          const image = new Image();
+          image.src = `data:image/png;base64,${png}`;
+          await image.decode();
+          const c = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+          c.drawImage(image, 0, 0);
+          return c.getImageData(0, 0, 600, 70).data;
+        };
+        const [p, q] = [await pixels(one), await pixels(other)];
+        let n = 0;
+        for (let k = 0; k < p.length; k += 4) if (Math.abs(p[k] - q[k]) > 40) n++;
+        return n;
+      }, [a.png, b.png]);
+      assert.ok(differing > 300, `${pair} differ in ${differing} pixels`);
+    }
+  }
+});
+
+test('a chart that nobody sees is not drawn, and has the newest points when it is seen', async (t) => {
+  const page = await newPage(t, { viewport: { width: 1280, height: 420 } });
+  await page.addInitScript(() => {
+    window.drawn = new Map();
+    const clear = CanvasRenderingContext2D.prototype.clearRect;
+    CanvasRenderingContext2D.prototype.clearRect = function (...of) {
+      window.drawn.set(this.canvas, (window.drawn.get(this.canvas) ?? 0) + 1);
+      return clear.apply(this, of);
+    };
+  });
+  await page.goto(`${server.adminUrl}/live/spring`);
+  await page.locator('input[name=key]').fill(adminKey);
+  await page.keyboard.press('Enter');
+  await page.locator('.chart canvas').nth(3).waitFor({ state: 'attached' });
+  const counts = () => page.evaluate(() => [...document.querySelectorAll('.chart canvas')].map((c) => window.drawn.get(c) ?? 0));
+  const looked = async (n) => {
+    for (; n > 0; n--) {
+      const was = await page.locator('.live').getAttribute('data-asof');
+      await page.waitForFunction((x) => document.querySelector('.live').dataset.asof !== x, was);
+    }
+  };
+  await page.evaluate(() => scrollTo(0, 0));
+  await looked(2);
+  const before = await counts();
+  await looked(3);
+  const after = await counts();
+  assert.equal(after[3], before[3], 'the last chart, below the fold, was drawn');
+  await page.locator('.chart').nth(3).scrollIntoViewIfNeeded();
+  await page.waitForFunction((was) => [...document.querySelectorAll('.chart canvas')].map((c) => window.drawn.get(c) ?? 0)[3] > was, after[3]);
+});
