@@ -140,7 +140,7 @@ sdk:
 	cd web/sdk && npm ci --no-audit --no-fund --silent && npm test --silent
 
 .PHONY: browser
-browser: build chromium
+browser: build chromium servers
 	cd web/e2e && npm ci --no-audit --no-fund --silent && node --test all.mjs
 
 # Eight cells of the chaos matrix; the seed is printed.

@@ -10,7 +10,7 @@ import { after } from 'node:test';
 export const binary = process.env.E2E_BINARY ?? resolve(import.meta.dirname, '../../../bin/sluice');
 export const adminKey = 'browser-tests-operator-key-0123456789';
 
-async function freePort() {
+export async function freePort() {
   const s = createServer().listen(0, '127.0.0.1');
   await once(s, 'listening');
   const { port } = s.address();
@@ -65,7 +65,7 @@ export class Server {
   }
 
   token(user) {
-    return execFileSync(binary, ['token', '--user', user, '--data', this.data], { encoding: 'utf8' }).trim();
+    return execFileSync(binary, ['token', '--user', user, '--data', this.data], { encoding: 'utf8', env: { ...process.env, ...this.env } }).trim();
   }
 
   /** Makes a campaign of goods that is open from `opensIn` ms on; `more` overrides fields. */
