@@ -149,7 +149,8 @@ func (p *plan) subject(s *sluice.Subject) (x subject) {
 // that is sold out only the former.
 func (e *Engine) Look(s *sluice.Subject) (v sluice.Verdict) {
 	p := e.plan.Load()
-	if len(p.rules) == 0 && e.holds.n.Load() == 0 || e.cfg.Allowed != nil && e.cfg.Allowed(s) {
+	// Without a record in force only rules could say something, and of a campaign that is sold out they say nothing.
+	if (len(p.rules) == 0 || s.SoldOut) && e.holds.n.Load() == 0 || e.cfg.Allowed != nil && e.cfg.Allowed(s) {
 		return v
 	}
 	x := p.subject(s)
