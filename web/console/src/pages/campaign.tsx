@@ -15,6 +15,7 @@ import { AuditTable } from './audit.tsx';
 import { CloneDialog } from './clone.tsx';
 import { Preflight, preflightCall } from './preflight.tsx';
 import { Sentence } from './sentence.tsx';
+import { Verified } from './verified.tsx';
 
 type Campaign = Schemas['AdminCampaign'];
 
@@ -238,9 +239,7 @@ function Stock({ c }: { c: Campaign }) {
   const n = useCount();
   const [open, setOpen] = useState(false);
   const nodes = useData('GET /v1/admin/nodes', {}, 'live');
-  const verify = useData('GET /v1/admin/campaigns/{id}/verify', { path: { id: c.id } }, 'slow');
   const alive = nodes.data?.items.filter((x) => x.alive) ?? [];
-  const v = verify.data;
   return (
     <div className="stack">
       <div className="row">
@@ -272,28 +271,7 @@ function Stock({ c }: { c: Campaign }) {
             ]}
           />
         </div>
-        <div className="panel num">
-          <h2>
-            {t('stock.verified')}{' '}
-            {v && <Tag tone={v.ok ? 'ok' : 'bad'}>{v.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>}
-          </h2>
-          <Fault problem={verify.error} again={verify.again} />
-          {v && (
-            <Facts
-              rows={[
-                [t('stock.available'), n(v.available)],
-                [t('stock.queued'), n(v.queued)],
-                [t('stock.held'), n(v.held)],
-                [t('stock.sold'), n(v.sold)],
-                [t('campaign.total'), n(v.total)],
-                [t('verdict.oversoldName'), n(v.units_over_total)],
-                [t('verdict.overLimitName'), n(v.users_over_limit)],
-                [t('verdict.driftName'), n(v.drift)],
-                [t('verdict.at'), <Time key="a" at={v.checked_at} />],
-              ]}
-            />
-          )}
-        </div>
+        <Verified id={c.id} apart />
       </div>
       <h2 style={{ marginTop: 6 }}>{t('adjust.history')}</h2>
       <AuditTable object={`campaign/${c.id}`} action="campaign.adjust" name={`adjustments-${c.id}`} />

@@ -1,14 +1,14 @@
-import { Drawer, Input, Select } from 'antd';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { money } from '../lib/money.ts';
-import { go, Link, useParam } from '../lib/router.tsx';
+import { go, useParam } from '../lib/router.tsx';
 import { usePrefs } from '../lib/store.ts';
 import { Act, Facts, Fault, Head, Id, State, Time } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
+import { CampaignLink, Detail, Opens, SearchBar, UserLink, useSearched } from '../ui/searched.tsx';
 import { RedeemDialog } from './redeem.tsx';
 import { Timeline } from './timeline.tsx';
 
@@ -18,109 +18,33 @@ const by = ['code', 'user', 'claim', 'request', 'campaign'] as const;
 /** Search coupons, revoke and unlock them. */
 export default function Coupons() {
   const { t } = useTranslation();
-  const [what, setWhat] = useState<string>('code');
-  const [state, setState] = useParam('state');
-  const [cursor] = useParam('cursor');
+  const search = useSearched(by, 'code');
   const [open, setOpen] = useParam('open');
-  const values = {
-    code: useParam('code'),
-    user: useParam('user'),
-    claim: useParam('claim'),
-    request: useParam('request'),
-    campaign: useParam('campaign'),
-  };
-  const active = by.find((b) => values[b][0]);
-  const query: Record<string, string | undefined> = {
-    state: state || undefined,
-    cursor: cursor || undefined,
-    limit: '50',
-  };
-  for (const b of by) query[b] = values[b][0] || undefined;
-  const list = useData('GET /v1/admin/coupons', { query: query as never });
+  const list = useData('GET /v1/admin/coupons', { query: search.query as never });
   return (
     <>
       <Head title={t('nav.coupons')} data={list} />
-      <div className="filters">
-        <Select
-          aria-label={t('order.by')}
-          value={active ?? what}
-          onChange={setWhat}
-          style={{ width: 140 }}
-          options={by.map((b) => ({ value: b, label: t(`orderBy.${b}`) }))}
-        />
-        <Input.Search
-          key={active}
-          allowClear
-          defaultValue={active ? values[active][0] : ''}
-          aria-label={t('top.search')}
-          style={{ width: 280 }}
-          onSearch={(v) => values[(active ?? what) as (typeof by)[number]][1](v.trim(), 'cursor')}
-        />
-        <Select
-          aria-label={t('field.state')}
-          value={state}
-          onChange={(v) => setState(v, 'cursor')}
-          style={{ width: 130 }}
-          options={['', 'issued', 'locked', 'redeemed', 'expired', 'revoked'].map((v) => ({
-            value: v,
-            label: v ? t(`state.${v}`) : t('filter.all'),
-          }))}
-        />
-      </div>
+      <SearchBar of={search} states={['issued', 'locked', 'redeemed', 'expired', 'revoked']} />
       <List<Coupon>
         name="coupons"
         data={list}
         rowKey={(c) => c.code}
-        filtered={Boolean(active || state)}
+        filtered={Boolean(search.active || search.state)}
         clear={() => go('/coupons', true)}
         nothing={t('empty.coupons')}
         columns={[
-          {
-            title: t('coupon.code'),
-            render: (_, c) => (
-              <button type="button" className="plainbutton mono" onClick={() => setOpen(c.code)} data-data>
-                {c.code}
-              </button>
-            ),
-          },
+          { title: t('coupon.code'), render: (_, c) => <Opens id={c.code} open={setOpen} /> },
           { title: t('field.state'), render: (_, c) => <State of={c.state} /> },
-          {
-            title: t('field.user'),
-            render: (_, c) => (
-              <Link to={`/lookup?q=${encodeURIComponent(c.user_id)}`} className="mono" data-data>
-                {c.user_id}
-              </Link>
-            ),
-          },
-          {
-            title: t('field.campaign'),
-            render: (_, c) => (
-              <Link to={`/campaigns/${encodeURIComponent(c.campaign_id)}`} className="mono" data-data>
-                {c.campaign_id}
-              </Link>
-            ),
-          },
+          { title: t('field.user'), render: (_, c) => <UserLink id={c.user_id} /> },
+          { title: t('field.campaign'), render: (_, c) => <CampaignLink id={c.campaign_id} /> },
           { title: t('field.time'), render: (_, c) => <Time at={c.created_at} /> },
           { title: t('coupon.valid'), render: (_, c) => <Time at={c.valid_until} /> },
           { title: t('field.reference'), render: (_, c) => <Id id={c.reference} /> },
         ]}
       />
-      <Drawer
-        open={open !== ''}
-        onClose={() => setOpen('')}
-        size="large"
-        title={
-          <>
-            {t('field.coupon')}{' '}
-            <span className="mono" data-data>
-              {open}
-            </span>
-          </>
-        }
-        closable={{ 'aria-label': t('act.close') }}
-      >
-        {open && <CouponDetail code={open} />}
-      </Drawer>
+      <Detail name={t('field.coupon')} id={open} close={() => setOpen('')}>
+        <CouponDetail code={open} />
+      </Detail>
     </>
   );
 }

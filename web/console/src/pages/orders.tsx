@@ -1,14 +1,14 @@
-import { Checkbox, Drawer, Input, Select } from 'antd';
-import { useState } from 'react';
+import { Checkbox } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { money } from '../lib/money.ts';
-import { go, Link, useParam } from '../lib/router.tsx';
+import { go, useParam } from '../lib/router.tsx';
 import { usePrefs } from '../lib/store.ts';
 import { Act, Facts, Fault, Head, Id, State, Tag, Time } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
+import { CampaignLink, Detail, Opens, SearchBar, UserLink, useSearched } from '../ui/searched.tsx';
 import { Timeline } from './timeline.tsx';
 
 type Order = Schemas['AdminOrder'];
@@ -18,100 +18,36 @@ const by = ['order', 'user', 'claim', 'request', 'payment', 'campaign'] as const
 export default function Orders() {
   const { t } = useTranslation();
   const { lang } = usePrefs();
-  const [what, setWhat] = useState<string>('user');
-  const [state, setState] = useParam('state');
+  const search = useSearched(by, 'user');
   const [due, setDue] = useParam('refund_due');
-  const [cursor] = useParam('cursor');
   const [open, setOpen] = useParam('open');
-  const values = {
-    order: useParam('order'),
-    user: useParam('user'),
-    claim: useParam('claim'),
-    request: useParam('request'),
-    payment: useParam('payment'),
-    campaign: useParam('campaign'),
-  };
-  const active = by.find((b) => values[b][0]);
-  const query: Record<string, string | undefined> = {
-    state: state || undefined,
-    refund_due: due || undefined,
-    cursor: cursor || undefined,
-    limit: '50',
-  };
-  for (const b of by) query[b] = values[b][0] || undefined;
-  const list = useData('GET /v1/admin/orders', { query: query as never });
+  const list = useData('GET /v1/admin/orders', { query: { ...search.query, refund_due: due || undefined } as never });
   const clear = () => go('/orders', true);
   return (
     <>
       <Head title={t('nav.orders')} data={list} />
-      <div className="filters">
-        <Select
-          aria-label={t('order.by')}
-          value={active ?? what}
-          onChange={setWhat}
-          style={{ width: 140 }}
-          options={by.map((b) => ({ value: b, label: t(`orderBy.${b}`) }))}
-        />
-        <Input.Search
-          key={active}
-          allowClear
-          defaultValue={active ? values[active][0] : ''}
-          aria-label={t('top.search')}
-          style={{ width: 280 }}
-          onSearch={(v) => values[(active ?? what) as (typeof by)[number]][1](v.trim(), 'cursor')}
-        />
-        <Select
-          aria-label={t('field.state')}
-          value={state}
-          onChange={(v) => setState(v, 'cursor')}
-          style={{ width: 130 }}
-          options={['', 'unpaid', 'paid', 'closed', 'refunded'].map((v) => ({
-            value: v,
-            label: v ? t(`state.${v}`) : t('filter.all'),
-          }))}
-        />
+      <SearchBar of={search} states={['unpaid', 'paid', 'closed', 'refunded']}>
         <Checkbox checked={due === 'true'} onChange={(e) => setDue(e.target.checked ? 'true' : '', 'cursor')}>
           {t('order.refundDue')}
         </Checkbox>
-      </div>
+      </SearchBar>
       <List<Order>
         name="orders"
         data={list}
         rowKey={(o) => o.id}
-        filtered={Boolean(active || state || due)}
+        filtered={Boolean(search.active || search.state || due)}
         clear={clear}
         nothing={t('empty.orders')}
         columns={[
-          {
-            title: t('field.order'),
-            render: (_, o) => (
-              <button type="button" className="plainbutton mono" onClick={() => setOpen(o.id)} data-data>
-                {o.id}
-              </button>
-            ),
-          },
+          { title: t('field.order'), render: (_, o) => <Opens id={o.id} open={setOpen} /> },
           { title: t('field.state'), render: (_, o) => <OrderState o={o} /> },
           {
             title: t('field.amount'),
             align: 'right',
             render: (_, o) => <span className="num">{money(o.amount_minor, o.currency, lang)}</span>,
           },
-          {
-            title: t('field.user'),
-            render: (_, o) => (
-              <Link to={`/lookup?q=${encodeURIComponent(o.user_id)}`} className="mono" data-data>
-                {o.user_id}
-              </Link>
-            ),
-          },
-          {
-            title: t('field.campaign'),
-            render: (_, o) => (
-              <Link to={`/campaigns/${encodeURIComponent(o.campaign_id)}`} className="mono" data-data>
-                {o.campaign_id}
-              </Link>
-            ),
-          },
+          { title: t('field.user'), render: (_, o) => <UserLink id={o.user_id} /> },
+          { title: t('field.campaign'), render: (_, o) => <CampaignLink id={o.campaign_id} /> },
           { title: t('field.time'), render: (_, o) => <Time at={o.created_at} /> },
           {
             title: t('order.payBy'),
@@ -119,22 +55,9 @@ export default function Orders() {
           },
         ]}
       />
-      <Drawer
-        open={open !== ''}
-        onClose={() => setOpen('')}
-        size="large"
-        title={
-          <>
-            {t('field.order')}{' '}
-            <span className="mono" data-data>
-              {open}
-            </span>
-          </>
-        }
-        closable={{ 'aria-label': t('act.close') }}
-      >
-        {open && <OrderDetail id={open} />}
-      </Drawer>
+      <Detail name={t('field.order')} id={open} close={() => setOpen('')}>
+        <OrderDetail id={open} />
+      </Detail>
     </>
   );
 }

@@ -3,9 +3,10 @@ import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
-import { Act, Facts, Fault, Head, Id, Tag, Time, useCount, useSpan } from '../ui/bits.tsx';
+import { Act, Head, Id, Tag, Time, useCount, useSpan } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
+import { Verified } from './verified.tsx';
 
 type Run = Schemas['RunAnswer'];
 
@@ -51,7 +52,11 @@ export default function Reconcile() {
           ]}
         />
       </div>
-      {campaign && <Verified id={campaign} />}
+      {campaign && (
+        <div style={{ marginBottom: 12 }}>
+          <Verified id={campaign} />
+        </div>
+      )}
       <List<Run>
         name="reconcile"
         data={list}
@@ -89,33 +94,6 @@ export default function Reconcile() {
         ]}
       />
     </>
-  );
-}
-
-function Verified({ id }: { id: string }) {
-  const { t } = useTranslation();
-  const n = useCount();
-  const verify = useData('GET /v1/admin/campaigns/{id}/verify', { path: { id } }, 'slow');
-  const v = verify.data;
-  return (
-    <div className="panel num" style={{ marginBottom: 12 }}>
-      <h2>
-        {t('stock.verified')}{' '}
-        {v && <Tag tone={v.ok ? 'ok' : 'bad'}>{v.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>}
-      </h2>
-      <Fault problem={verify.error} again={verify.again} />
-      {v && (
-        <Facts
-          rows={[
-            [t('stock.sum'), `${n(v.available)} + ${n(v.queued)} + ${n(v.held)} + ${n(v.sold)} = ${n(v.total)}`],
-            [t('verdict.oversoldName'), n(v.units_over_total)],
-            [t('verdict.overLimitName'), n(v.users_over_limit)],
-            [t('verdict.driftName'), n(v.drift)],
-            [t('verdict.at'), <Time key="a" at={v.checked_at} />],
-          ]}
-        />
-      )}
-    </div>
   );
 }
 
