@@ -222,6 +222,23 @@ test('an operator makes a campaign by clicking, and faults of the server stand a
   await page.locator('.ant-form-item-explain-error').first().waitFor();
 });
 
+test('orders are searched by a word and a state that the address keeps, and one opens beside the list', async (t) => {
+  const page = await open(t, '/orders');
+  const row = page.locator('.ant-table-row', { hasText: 'ann' });
+  await row.first().waitFor();
+  await page.locator('.filters input[type=search]').fill('nobody');
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**/orders?user=nobody');
+  await row.first().waitFor({ state: 'detached' });
+  await page.goto(`${server.adminUrl}/orders?user=ann&state=unpaid&cursor=`);
+  await row.first().waitFor();
+  assert.equal(await page.locator('.filters input[type=search]').inputValue(), 'ann');
+  await row.first().locator('button.plainbutton').click();
+  await page.locator('.ant-drawer h2').first().waitFor();
+  assert.match(page.url(), /open=ord_/);
+  assert.deepEqual(page.faults, []);
+});
+
 test('markup in a title is text, and the state is in the address', async (t) => {
   const page = await open(t, '/campaigns');
   await page.locator('[data-data]', { hasText: 'Later <b>sale</b>' }).first().waitFor();
