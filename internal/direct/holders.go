@@ -9,7 +9,9 @@ import (
 )
 
 // holders are the users that have a claim on a campaign, by the first 8 bytes of their keys. It answers "maybe" and
-// "no" without a lock, an allocation or I/O; a "maybe" costs a look into the ledger. Users are only added.
+// "no" without a lock, an allocation or I/O; a "maybe" costs a look into the ledger. Users are only added. The set of
+// internal/redis has a young generation and adds in bulk, since lists of millions come from the gate there; here they
+// come a batch at a time, and the plain form will do.
 type holders struct {
 	table atomic.Pointer[[]atomic.Uint64] // open addressing, a power of two; 0 is a free place
 

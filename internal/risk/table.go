@@ -140,6 +140,9 @@ func (t *counts) drain(half uint32, floor uint32, most int, each func(hash uint6
 	}
 }
 
+// The table of sketches has the shape of the table of counters, and is written out: a common one over both entries
+// would call through a dictionary where every claim counts, and no method of either is the other's.
+
 // sketch is a set of which only the size is asked: each member sets one bit.
 type sketch [sketchWords]uint64
 
