@@ -14,7 +14,7 @@ const crowd = 20;
 const stock = 9;
 const raised = 12;
 const title = 'Autumn jacket 秋装';
-const unpaid = 25; // s: long enough to click on Pay, short enough to wait for
+const unpaid = 30; // s: long enough to click on Pay, short enough to wait for
 const long = { timeout: 60_000 }; // on a machine that is busy with something else
 
 /** "2026-06-18 20:00:00" of the zone that the operator's browser is in, which is UTC. */
