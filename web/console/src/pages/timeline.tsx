@@ -62,7 +62,7 @@ export function Entries({ items }: { items: Entry[] }) {
               </div>
               {audited && (
                 <div className="small" data-data>
-                  {audited.actor} {audited.reason}
+                  {[audited.actor, audited.reason].filter(Boolean).join(' · ')}
                 </div>
               )}
               {code && i18n.exists(`reason.${code}`) && <div>{t(`reason.${code}`)}</div>}
