@@ -12,7 +12,7 @@ import (
 // probeToken is no widget's: a service that is set up right says that it is wrong.
 const probeToken = "sluice-probe"
 
-// ErrNoService: campaigns that ask for siteverify get proof of work.
+// ErrNoService says that campaigns that ask for siteverify get proof of work here.
 var ErrNoService = errors.New("there is no siteverify service")
 
 // ProbeSite asks a service about a token that is none, and says whether it can be used: it answers within its time, and
