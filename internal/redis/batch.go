@@ -58,10 +58,10 @@ func (g *gather[Q, R]) do(q *Q) (r R, ok bool) {
 }
 
 func (g *gather[Q, R]) add(q *Q) (f *flight[Q, R], slot int) {
-	g.waiting.Add(1)
+	all := int(g.waiting.Add(1))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := len(g.queue); n > 0 && len(g.queue[n-1].qs) < g.max {
+	if n := len(g.queue); n > 0 && len(g.queue[n-1].qs) < g.share(all) {
 		f = g.queue[n-1]
 	} else {
 		f = g.newFlight()
@@ -76,6 +76,16 @@ func (g *gather[Q, R]) add(q *Q) (f *flight[Q, R], slot int) {
 		go g.fly()
 	}
 	return f, len(f.qs) - 1
+}
+
+// leastShare is what a call may carry in any case: smaller ones cost more than waiting for each other.
+const leastShare = 64
+
+// share gives how many of all requests without an answer one call may carry, so that as much is under way in each of
+// them: with nearly all in one, whoever answers waits for this process to read that one, and this process for the
+// next.
+func (g *gather[Q, R]) share(all int) int {
+	return min(g.max, max(leastShare, (all+g.flights-1)/g.flights))
 }
 
 // newFlight makes a flight with room for what is usual. Callers hold the lock.

@@ -41,6 +41,38 @@ func TestRequestsGatherWhileCallsAreUnderWay(t *testing.T) {
 	})
 }
 
+// TestCallsShareWhatWaits: of many requests that come again as soon as they are answered no call carries nearly all.
+func TestCallsShareWhatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const atOnce, rounds = 300, 20
+		var calls, largest atomic.Int64
+		g := redis.NewGather(512, 2, time.Minute, func(qs, _ []int) {
+			if n := int64(len(qs)); calls.Add(1) > 6 { // it takes some until they are in step
+				largest.Store(max(largest.Load(), n))
+			}
+			<-time.After(time.Duration(len(qs)) * time.Microsecond) // the bubble's clock
+		})
+		var all sync.WaitGroup
+		for range atOnce {
+			all.Go(func() {
+				for range rounds {
+					if _, ok := g.Do(1); !ok {
+						t.Error("no answer")
+					}
+				}
+			})
+		}
+		all.Wait()
+		g.Drain()
+		if n := largest.Load(); n > atOnce/2 {
+			t.Errorf("a call of %d, of %d at once", n, atOnce)
+		}
+		if n := calls.Load(); n > 3*2*rounds {
+			t.Errorf("%d calls", n)
+		}
+	})
+}
+
 func TestARequestThatTakesTooLongIsGivenUpAndGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		done := make(chan struct{})
