@@ -133,6 +133,10 @@ describe('the sale page', { concurrency: 3 }, () => {
       await state(page, name);
       await everywhere(page, name);
       assert.equal(await page.locator('h1 b, h1 img').count(), 0, 'the title is text');
+      assert.doesNotMatch(await page.textContent('#help'), /^[^\p{L}\p{N}①]/u, 'a line of help begins with what it says');
+      // The button stands at the foot in every state: whoever presses twice presses nothing else.
+      const [go, foot] = await page.evaluate(() => ['#go', 'footer'].map((x) => document.querySelector(x).getBoundingClientRect().bottom));
+      assert.ok(foot - go <= 13, `the button is ${foot - go} px above the foot`);
     });
   }
 

@@ -79,8 +79,10 @@ export function salePage(app: App, id: string) {
         d: order ? app.span(Math.max(0, Date.parse(order.expires_at) - now())) : app.span((c!.goods?.unpaid_window_s ?? 0) * 1000),
       };
       case "coupon": return { c: claim?.coupon_code ?? "" };
-      case "soldout": return { s: [c!.sold_out_at && app.t("soldAt", { t: app.clock(c!.sold_out_at) }),
-        clickedAt && app.t("youAt", { t: app.clock(clickedAt) })].filter(Boolean).join("") };
+      case "soldout": {
+        const text = (c!.sold_out_at ? app.t("soldAt", { t: app.clock(c!.sold_out_at) }) : "") + (clickedAt ? app.t("youAt", { t: app.clock(clickedAt) }) : "");
+        return { s: text.replace(/^[^\p{L}]+(.)/u, (_, first: string) => first.toUpperCase()) }; // one of the two may be missing
+      }
       case "mayreturn": return { h: app.num(c!.may_return), r: c!.next_release_at ? app.t("from", { t: app.clock(c!.next_release_at) }) : "" };
       case "busy": case "freq": return { n: wait, k: retries };
       case "busyStop": return { k: retries };
@@ -102,7 +104,7 @@ export function salePage(app: App, id: string) {
   $("main").replaceChildren(el("article", { class: "card" }, main.hero, main.title, main.price, main.word, main.clock, main.left,
     main.calendar), puzzle);
   document.querySelector("footer")?.remove();
-  $("main").after(el("footer", {}, el("div", {}, help, go, stop)));
+  $("main").after(el("footer", {}, el("div", {}, help, stop, go)));
 
   function set(e: HTMLElement, text: string) {
     if (e.textContent !== text) e.textContent = text;
@@ -112,6 +114,7 @@ export function salePage(app: App, id: string) {
     const v = view();
     const key = coupon() && (v === "armed" || v === "limit") ? `${v}Coupon` : v;
     const x = values(v);
+    if (v === "notfound") set(main.title, app.t(v));
     if (document.body.dataset.state !== v) document.body.dataset.state = v;
     set(go, app.t(key, x, 0));
     set(help, app.t(key, x, 1));

@@ -75,7 +75,7 @@ const en: Texts = {
   soldout: ["Sold out", "{s}"],
   mayreturn: ["Sold out for now", "{h} unpaid may return{r}; the button comes back by itself"],
   busy: ["Retrying", "Very busy. Retry in {n} s (no. {k}). No need to click"],
-  busyStop: ["Try again", "Tried {k} times"],
+  busyStop: ["Try again", "Tries so far: {k}"],
   freq: ["Too fast", "Continues in {n} s"],
   pass: ["Verify", "We continue by ourselves after that"],
   passbad: ["Verify again", "The verification has run out. We continue by ourselves after that"],
