@@ -179,7 +179,17 @@ type Node struct {
 	Flushed   map[string]int64 // by campaign: no claim that it answered QUEUED in an epoch before this one is open
 	SkewMS    int64            // its clock less the ledger's
 	AgeMS     int64            // since its last heartbeat, by the ledger's clock
+	Standing  NodeStanding
 }
+
+// NodeStanding is what a node does for the campaigns that it sells, those that run or are about to.
+type NodeStanding struct {
+	Epochs map[string]int64 `json:"epochs,omitempty"` // by campaign: the epoch that it admits in
+	Cut    []string         `json:"cut,omitempty"`    // campaigns whose breaker is open: it does not ask the gate for them
+}
+
+// Known says whether the node has told its standing.
+func (s NodeStanding) Known() bool { return s.Epochs != nil }
 
 // Alive says whether the node's last heartbeat is recent.
 func (n Node) Alive() bool { return n.AgeMS < NodeAlive }

@@ -76,7 +76,8 @@ func (p *parts) openFleet(s *server) (admin.SwitchesConfig, error) {
 		Slow: []fleet.Loader{{What: "audiences", Load: p.loadAudiences}},
 	}
 	if r := p.remote; r != nil {
-		sc.Control, fc.Control, fc.Nudges, fc.Flushed = r.control, r.control, r.nudges, r.admission.Flushed
+		sc.Control, fc.Control, fc.Nudges = r.control, r.control, r.nudges
+		fc.Flushed, fc.Standing = r.admission.Flushed, r.admission.Standing
 	}
 	fc.Switches = fleet.NewSwitches(sc)
 	p.fleet = fleet.New(fc)

@@ -30,6 +30,13 @@ type (
 		Settings  int64     `json:"settings" doc:"The revision of the settings that are in force on it"`
 		InForce   bool      `json:"in_force" doc:"No node has later settings in force"`
 		SkewMS    int64     `json:"skew_ms" doc:"Its clock less the ledger's"`
+		// Both are absent where it admits without a Redis, or has not told.
+		Epochs  map[string]int64 `json:"epochs,omitempty" doc:"By campaign that runs or is about to: the epoch it admits in"`
+		Breaker *nodeBreaker     `json:"breaker,omitempty" doc:"Of its way to Redis"`
+	}
+	nodeBreaker struct {
+		Open      bool     `json:"open"`
+		Campaigns []string `json:"campaigns" nullable:"false" doc:"Those for which it does not ask Redis now"`
 	}
 	nodeListOutput struct {
 		Body struct {
@@ -63,10 +70,14 @@ func nodesOf(all []sluice.Node, self string) *nodeListOutput {
 		latest = max(latest, n.Settings)
 	}
 	for _, n := range all {
-		out.Body.Items = append(out.Body.Items, nodeAnswer{
+		is := nodeAnswer{
 			ID: n.ID, Name: n.Name, Self: n.ID == self, Alive: n.Alive(), AgeMS: n.AgeMS, Version: n.Version, Addr: n.Addr,
 			StartedAt: n.StartedAt.Time(), Settings: n.Settings, InForce: n.Settings == latest, SkewMS: n.SkewMS,
-		})
+		}
+		if s := n.Standing; s.Known() {
+			is.Epochs, is.Breaker = s.Epochs, &nodeBreaker{len(s.Cut) > 0, append([]string{}, s.Cut...)}
+		}
+		out.Body.Items = append(out.Body.Items, is)
 		if n.Alive() {
 			out.Body.Alive++
 		}

@@ -40,11 +40,12 @@ type Config struct {
 	Control  Control // nil without a Redis
 	Nudges   Nudges  // nil without a Redis
 	Fast     []Loader
-	Slow     []Loader                // those that may take seconds; a node reports its settings without waiting for them
-	Flushed  func() map[string]int64 // what Node.Flushed says; nil: nothing
-	Every    time.Duration           // default DefaultEvery
-	Now      func() time.Time        // default time.Now
-	Log      *slog.Logger            // default: discard
+	Slow     []Loader                   // those that may take seconds; a node reports its settings without waiting for them
+	Flushed  func() map[string]int64    // what Node.Flushed says; nil: nothing
+	Standing func() sluice.NodeStanding // what Node.Standing says; nil: nothing
+	Every    time.Duration              // default DefaultEvery
+	Now      func() time.Time           // default time.Now
+	Log      *slog.Logger               // default: discard
 }
 
 // Fleet is this node's part in the fleet. Safe for concurrent use.
@@ -400,6 +401,9 @@ func (f *Fleet) node() sluice.Node {
 	n.Settings, n.Control, n.SkewMS = f.rev.Load(), f.control.Load(), f.skew.Load()
 	if f.cfg.Flushed != nil {
 		n.Flushed = f.cfg.Flushed()
+	}
+	if f.cfg.Standing != nil {
+		n.Standing = f.cfg.Standing()
 	}
 	return n
 }

@@ -142,5 +142,8 @@ func merge(a, b sluice.Node) sluice.Node {
 	if young.Flushed == nil {
 		young.Flushed = old.Flushed
 	}
+	if !young.Standing.Known() {
+		young.Standing = old.Standing
+	}
 	return young
 }

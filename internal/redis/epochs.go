@@ -146,6 +146,28 @@ func (a *Admission) Flushed() map[string]int64 {
 	return all
 }
 
+// Standing gives the epochs in which this node admits, and the campaigns whose breaker is open, of those that are
+// active: for its heartbeat.
+func (a *Admission) Standing() sluice.NodeStanding {
+	s := sluice.NodeStanding{Epochs: map[string]int64{}}
+	now := sluice.MillisOf(a.cfg.Now())
+	for id, c := range *a.byID.Load() {
+		set := c.set.Load()
+		if !active(set, now) {
+			continue
+		}
+		s.Epochs[id] = set.Epoch
+		for _, l := range *c.lanes.Load() {
+			if open, _ := l.breaker.standing(); open {
+				s.Cut = append(s.Cut, id)
+				break
+			}
+		}
+	}
+	slices.Sort(s.Cut)
+	return s
+}
+
 // Promised gives the claims of a campaign that were answered QUEUED in epochs before this one and have no outcome yet.
 func (a *Admission) Promised(campaign string, before int64) []sluice.Claim {
 	return a.promised.before(campaign, before, a.cfg.MaxPromised)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -242,6 +243,27 @@ func TestAReplyThatComesAfterItsEpochIsNotPromised(t *testing.T) {
 		d := a.Admit(t.Context(), claimOf("c", "u", "r", 1))
 		if d.Reason != sluice.ReasonConfirmed || a.PromisedCount() != 0 {
 			t.Errorf("%v, with %d promised", d.Reason, a.PromisedCount())
+		}
+	})
+}
+
+// TestStanding: a node tells the epochs that it admits in, and the campaigns whose breaker is open.
+func TestStanding(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake(5)
+		a := over(t, f, nil)
+		defer a.Close()
+		if s := a.Standing(); len(s.Epochs) != 1 || s.Epochs["c"] != 1 || s.Cut != nil {
+			t.Errorf("at rest: %+v", s)
+		}
+		f.mu.Lock()
+		f.answering = func(int, *redis.AdmitReply) error { return sluice.ErrUnavailable }
+		f.mu.Unlock()
+		for i := range 3 {
+			a.Admit(t.Context(), claimOf("c", fmt.Sprint(i), "r", 1))
+		}
+		if s := a.Standing(); !slices.Equal(s.Cut, []string{"c"}) {
+			t.Errorf("nobody answers: %+v", s)
 		}
 	})
 }

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,10 +20,19 @@ func (db *DB) Beat(ctx context.Context, n sluice.Node) error {
 	if err != nil {
 		return fmt.Errorf("sqldb: heartbeat of %s: %w", n.ID, err)
 	}
+	standing, err := json.Marshal(n.Standing)
+	if err != nil {
+		return fmt.Errorf("sqldb: heartbeat of %s: %w", n.ID, err)
+	}
 	err = db.write(ctx, laneUrgent, func(t *tx) error {
 		now, err := t.now()
 		if err != nil {
 			return err
+		}
+		if n.Standing.Known() {
+			if _, err := t.exec(`REPLACE INTO node_standings (id, standing) VALUES (?, ?)`, n.ID, string(standing)); err != nil {
+				return err
+			}
 		}
 		changed, err := t.exec(`UPDATE nodes SET name = ?, version = ?, addr = ?, started_ms = ?, seen_ms = ?, settings = ?,
 			skew_ms = ?, flushed = ? WHERE id = ?`,
@@ -47,6 +57,9 @@ func (db *DB) Beat(ctx context.Context, n sluice.Node) error {
 // Leave takes a node that stops out of the list, so that nobody waits for it.
 func (db *DB) Leave(ctx context.Context, id string) error {
 	err := db.write(ctx, laneUrgent, func(t *tx) error {
+		if _, err := t.exec(`DELETE FROM node_standings WHERE id = ?`, id); err != nil {
+			return err
+		}
 		_, err := t.exec(`DELETE FROM nodes WHERE id = ?`, id)
 		return err
 	})
@@ -63,7 +76,12 @@ func (db *DB) DropNodes(ctx context.Context, silent time.Duration) (n int64, err
 		if err != nil {
 			return err
 		}
-		n, err = t.exec(`DELETE FROM nodes WHERE seen_ms < ?`, now-silent.Milliseconds())
+		before := now - silent.Milliseconds()
+		_, err = t.exec(`DELETE FROM node_standings WHERE id IN (SELECT id FROM nodes WHERE seen_ms < ?)`, before)
+		if err != nil {
+			return err
+		}
+		n, err = t.exec(`DELETE FROM nodes WHERE seen_ms < ?`, before)
 		return err
 	})
 	return n, err
@@ -76,8 +94,8 @@ func (db *DB) Nodes(ctx context.Context) ([]sluice.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := db.rdb.QueryContext(ctx, `SELECT id, name, version, addr, started_ms, seen_ms, settings, skew_ms, flushed
-		FROM nodes ORDER BY id`)
+	rows, err := db.rdb.QueryContext(ctx, `SELECT n.id, name, version, addr, started_ms, seen_ms, settings, skew_ms,
+		flushed, COALESCE(standing, '{}') FROM nodes n LEFT JOIN node_standings s ON s.id = n.id ORDER BY n.id`)
 	if err != nil {
 		return nil, translate(err, "read the nodes")
 	}
@@ -85,12 +103,14 @@ func (db *DB) Nodes(ctx context.Context) ([]sluice.Node, error) {
 	var all []sluice.Node
 	for rows.Next() {
 		var n sluice.Node
-		var flushed string
-		err := rows.Scan(&n.ID, &n.Name, &n.Version, &n.Addr, &n.StartedAt, &n.SeenAt, &n.Settings, &n.SkewMS, &flushed)
+		var flushed, standing string
+		err := rows.Scan(&n.ID, &n.Name, &n.Version, &n.Addr, &n.StartedAt, &n.SeenAt, &n.Settings, &n.SkewMS, &flushed,
+			&standing)
 		if err != nil {
 			return nil, translate(err, "read the nodes")
 		}
-		if err := json.Unmarshal([]byte(flushed), &n.Flushed); err != nil {
+		err = errors.Join(json.Unmarshal([]byte(flushed), &n.Flushed), json.Unmarshal([]byte(standing), &n.Standing))
+		if err != nil {
 			return nil, fmt.Errorf("sqldb: node %s: %w", n.ID, err)
 		}
 		n.AgeMS = max(0, int64(now-n.SeenAt))

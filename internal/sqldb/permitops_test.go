@@ -314,7 +314,8 @@ func TestNodesBeat(t *testing.T) {
 	onEach(t, func(t *testing.T, open opener) {
 		a, b := open(t, sqldb.Config{}), open(t, sqldb.Config{})
 		n := sluice.Node{ID: "n1", Name: "host", Version: "1.0", Addr: "127.0.0.1:1", StartedAt: 5, Settings: 7, SkewMS: -3,
-			Flushed: map[string]int64{"g": 2}}
+			Flushed:  map[string]int64{"g": 2},
+			Standing: sluice.NodeStanding{Epochs: map[string]int64{"g": 3}, Cut: []string{"g"}}}
 		for i := range int64(3) {
 			n.Settings = 7 + i
 			if err := a.Beat(t.Context(), n); err != nil {
@@ -332,6 +333,9 @@ func TestNodesBeat(t *testing.T) {
 		if got.SeenAt == 0 || !got.Alive() || got.AgeMS > 3000 || got.Flushed["g"] != 2 || got.Settings != 9 ||
 			got.Name != "host" || got.SkewMS != -3 || got.StartedAt != 5 {
 			t.Errorf("%+v", got)
+		}
+		if got.Standing.Epochs["g"] != 3 || !slices.Equal(got.Standing.Cut, []string{"g"}) || list[0].Standing.Known() {
+			t.Errorf("standings: %+v", list)
 		}
 		eventually(t, "the clock goes on", func() bool { return must(a.Nodes(t.Context()))[0].AgeMS > 0 })
 		if err := a.Leave(t.Context(), "n0"); err != nil {

@@ -330,8 +330,33 @@ func TestDegradedToTheLedgerAndBack(t *testing.T) {
 	until("QUEUED", 20)
 	redis.Kill9()
 	until("CONFIRMED", 20)
+	tell := func(cut bool) {
+		t.Helper()
+		var all struct {
+			Items []struct {
+				Epochs  map[string]int64 `json:"epochs"`
+				Breaker *struct {
+					Open bool `json:"open"`
+				} `json:"breaker"`
+			} `json:"items"`
+		}
+		if !nodes[1].Eventually(15*time.Second, func() bool {
+			nodes[1].Admin(t, "GET", "/v1/admin/nodes", nil, 200).Into(t, &all)
+			epochs, told := map[int64]bool{}, 0
+			for _, n := range all.Items {
+				if n.Breaker != nil && n.Breaker.Open == cut {
+					epochs[n.Epochs["spring"]], told = true, told+1
+				}
+			}
+			return told == 3 && len(epochs) == 1
+		}) {
+			t.Errorf("with the breaker open %v: %+v", cut, all)
+		}
+	}
+	tell(true)
 	redis.Empty()
 	redis.Start()
 	until("QUEUED", 10)
+	tell(false)
 	sellExactly(t, nodes, maria, stock, 900)
 }

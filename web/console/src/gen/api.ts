@@ -2848,6 +2848,12 @@ export interface components {
             age_ms: number;
             /** @description Its last heartbeat is less than 5 s old */
             alive: boolean;
+            /** @description Of its way to Redis */
+            breaker?: components["schemas"]["NodeBreaker"];
+            /** @description By campaign that runs or is about to: the epoch it admits in */
+            epochs?: {
+                [key: string]: number;
+            };
             /** @description New with each start of the node */
             id: string;
             /** @description No node has later settings in force */
@@ -2868,6 +2874,11 @@ export interface components {
             /** Format: date-time */
             started_at: string;
             version: string;
+        };
+        NodeBreaker: {
+            /** @description Those for which it does not ask Redis now */
+            campaigns: string[];
+            open: boolean;
         };
         NodeListOutputBody: {
             /** Format: int64 */

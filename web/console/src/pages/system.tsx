@@ -60,6 +60,21 @@ export default function System() {
             title: t('system.inForce'),
             render: (_, x) => <Tag tone={x.in_force ? 'ok' : 'warn'}>{x.in_force ? t('yes') : t('no')}</Tag>,
           },
+          {
+            title: t('system.epochs'),
+            render: (_, x) => <Epochs node={x} all={nodes.data?.items ?? []} />,
+          },
+          {
+            title: t('system.breaker'),
+            render: (_, x) =>
+              x.breaker ? (
+                <Tag tone={x.breaker.open ? 'bad' : 'ok'}>
+                  {x.breaker.open ? t('system.open', { n: x.breaker.campaigns.length }) : t('system.closed')}
+                </Tag>
+              ) : (
+                '—'
+              ),
+          },
           { title: t('system.skew'), align: 'right', render: (_, x) => `${x.skew_ms} ms` },
           {
             title: t('field.version'),
@@ -149,4 +164,23 @@ export default function System() {
       {config.error?.status !== 403 && <Fault problem={config.error} again={config.again} />}
     </div>
   );
+}
+
+/** The epochs in which a node admits; what another node has later stands out. */
+function Epochs({ node, all }: { node: Schemas['NodeAnswer']; all: Schemas['NodeAnswer'][] }) {
+  const own = Object.entries(node.epochs ?? {});
+  if (own.length === 0) return <>—</>;
+  return own.map(([id, epoch]) => {
+    const last = Math.max(...all.map((x) => x.epochs?.[id] ?? 0));
+    return (
+      <div key={id} className="nowrap">
+        {epoch < last && <span aria-hidden="true">! </span>}
+        <span className="mono" data-data>
+          {id}
+        </span>{' '}
+        <b className="num">{epoch}</b>
+        {epoch < last && <span className="muted"> / {last}</span>}
+      </div>
+    );
+  });
 }
