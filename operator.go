@@ -87,6 +87,24 @@ type Block struct {
 	ExpiresAt Millis // zero: until lifted
 }
 
+// CrowdCount is how many of those who came to a node in the last hour something is true of: who asked for a pass, or
+// was admitted. Full says that some of them were forgotten, so that there may be more.
+type CrowdCount struct {
+	People   int // it is true of
+	Admitted int // of those, who were admitted
+	Known    int // who came
+	Full     bool
+}
+
+// BlockPreview is what a block would do, before it is made.
+type BlockPreview struct {
+	Scope BlockScope
+	Value string // in the one form that is kept
+	Crowd CrowdCount
+	Since Millis // since when this node has been counting, at most an hour ago
+	Block *Block // what is in force on exactly this already; nil: nothing
+}
+
 // Event is one change of a campaign, order, coupon or switch, as the feed gives it.
 type Event struct {
 	ID       EventID

@@ -129,7 +129,7 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 	p.grants = admin.NewGrants(admin.GrantsConfig{Ledger: p.ledger, Admitter: p.admission, Noter: p.ledger})
 	switches.Board, switches.NoGates = p.board, p.remote == nil
 	p.switches = admin.NewSwitches(switches)
-	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Bulk: p.ledger, Gate: p.gate})
+	p.blocklist = admin.NewBlocklist(admin.BlocklistConfig{Ledger: p.ledger, Bulk: p.ledger, Gate: p.gate, Looks: p.gate})
 	p.openRiskDesks()
 	p.audience = admin.NewAudience(admin.AudienceConfig{
 		Ledger: p.ledger, Campaigns: p.ledger, Gate: p.gate, Noter: p.ledger,

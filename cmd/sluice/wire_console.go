@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -32,6 +33,7 @@ type consoleParts struct {
 	letters    *admin.DeadLetters
 	scraped    *watchedMetrics
 	preflights *admin.Preflights
+	unpaid     unpaidLooks
 }
 
 // system tells the console how the server is set up and how it is.
@@ -91,6 +93,34 @@ func (y system) RefundsDue(ctx context.Context) (int64, error) {
 	return int64(len(page.Items)), err
 }
 
+// unpaidFresh is how old the unpaid orders of the overview may be: everybody who looks shares one reading.
+const unpaidFresh = 5 * time.Second
+
+// unpaidLooks are the last readings.
+type unpaidLooks struct {
+	mu  sync.Mutex
+	all map[string]sluice.Unpaid
+}
+
+// Unpaid gives what unpaid orders of a campaign hold.
+func (y system) Unpaid(ctx context.Context, campaign string) (sluice.Unpaid, error) {
+	l, now := &y.p.console.unpaid, sluice.MillisOf(time.Now())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if u, ok := l.all[campaign]; ok && u.At > now.Add(-unpaidFresh) && u.At <= now {
+		return u, nil
+	}
+	u, err := y.p.ledger.Unpaid(ctx, campaign, now)
+	if err != nil {
+		return u, err
+	}
+	if l.all == nil || len(l.all) > maxRefundsDue {
+		l.all = map[string]sluice.Unpaid{}
+	}
+	l.all[campaign] = u
+	return u, nil
+}
+
 // watchedMetrics notes when somebody read the metrics last: whoever does raises the alarms.
 type watchedMetrics struct {
 	http.Handler
@@ -108,6 +138,12 @@ func (p *parts) jobKinds(s *server) map[string]admin.Work {
 	kinds := map[string]admin.Work{"dead_letters.discard": admin.LettersWork(p.console.letters.Discard)}
 	if p.driver() != nil {
 		kinds["dead_letters.replay"] = admin.LettersWork(p.console.letters.Replay)
+	}
+	for _, list := range []struct {
+		name string
+		desk *admin.Blocklist
+	}{{"blocklist", p.blocklist}, {"allowlist", p.allowlist}} {
+		kinds[list.name+".import"] = list.desk.ImportWork
 	}
 	if s.rehearses() {
 		kinds[admin.RehearsalKind] = p.rehearse(s)

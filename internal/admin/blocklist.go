@@ -38,11 +38,20 @@ type Blocker interface {
 	SetBlocks(all []sluice.Block)
 }
 
+// BlockLooks knows whom blocks hit, on this node.
+type BlockLooks interface {
+	// BlockHits gives the refusals of a block in the last hour.
+	BlockHits(id string) int64
+	// Crowd gives how many of those who came in the last hour a block would hit.
+	Crowd(scope sluice.BlockScope, value string) sluice.CrowdCount
+}
+
 // BlocklistConfig puts the desk of the blocklist together. Ledger and Gate are required.
 type BlocklistConfig struct {
 	Ledger BlockLedger
 	Bulk   BlockBulk // nil: nothing can be imported
 	Gate   Blocker
+	Looks  BlockLooks       // nil: nobody knows whom a block hits
 	Now    func() time.Time // default time.Now
 	// Allows: this is the allowlist, which has the same form.
 	Allows bool
@@ -58,7 +67,9 @@ func (c *BlocklistConfig) name() (list, code, prefix string) {
 
 // Blocklist is the desk of the blocklist, or of the allowlist.
 type Blocklist struct {
-	cfg BlocklistConfig
+	cfg    BlocklistConfig
+	began  sluice.Millis // since when hits and crowd are counted
+	staged staged        // imports that wait for their job
 
 	mu  sync.Mutex              // held over ledger and gate, so that the gate sees changes in the ledger's order
 	all map[string]sluice.Block // by id, guarded by mu
@@ -69,7 +80,37 @@ func NewBlocklist(cfg BlocklistConfig) *Blocklist {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Blocklist{cfg: cfg, all: map[string]sluice.Block{}}
+	return &Blocklist{cfg: cfg, began: sluice.MillisOf(cfg.Now()), all: map[string]sluice.Block{}}
+}
+
+// Hits says how many claims and asks for a pass a block has refused on this node since a moment at most an hour ago.
+// ok is false where nobody counts.
+func (d *Blocklist) Hits(id string) (n int64, since sluice.Millis, ok bool) {
+	if d.cfg.Looks == nil {
+		return 0, 0, false
+	}
+	return d.cfg.Looks.BlockHits(id), max(d.began, d.now().Add(-time.Hour)), true
+}
+
+// Preview says what a block of this scope and value would hit, and changes nothing. ErrInvalid: Add would refuse it.
+func (d *Blocklist) Preview(_ context.Context, scope sluice.BlockScope, value string) (sluice.BlockPreview, error) {
+	b := sluice.Block{Scope: scope, Value: value, CreatedAt: d.now()}
+	if err := checkBlock(&b); err != nil {
+		return sluice.BlockPreview{}, err
+	}
+	p := sluice.BlockPreview{Scope: b.Scope, Value: b.Value, Since: max(d.began, d.now().Add(-time.Hour))}
+	if d.cfg.Looks != nil {
+		p.Crowd = d.cfg.Looks.Crowd(b.Scope, b.Value)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, old := range d.all {
+		if old.Scope == b.Scope && old.Value == b.Value && (old.ExpiresAt == 0 || old.ExpiresAt > b.CreatedAt) {
+			p.Block = &old
+			break
+		}
+	}
+	return p, nil
 }
 
 func (d *Blocklist) now() sluice.Millis { return sluice.MillisOf(d.cfg.Now()) }

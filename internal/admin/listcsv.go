@@ -84,6 +84,12 @@ func (d *Blocklist) Export(ctx context.Context, to io.Writer) error {
 func (d *Blocklist) Import(
 	ctx context.Context, body io.Reader, dryRun bool, a sluice.Actor,
 ) (out sluice.ListImport, err error) {
+	return d.importList(ctx, body, dryRun, a, func(sluice.JobProgress) {})
+}
+
+func (d *Blocklist) importList(
+	ctx context.Context, body io.Reader, dryRun bool, a sluice.Actor, told func(sluice.JobProgress),
+) (out sluice.ListImport, err error) {
 	out.DryRun = dryRun
 	rows, err := d.readList(body, a, &out)
 	if err != nil {
@@ -103,6 +109,8 @@ func (d *Blocklist) Import(
 		return out, sluice.NewFault(sluice.ErrConflict, "NO_IMPORT", "nothing can be imported into the "+name)
 	}
 	defer d.push() // also of what was written before a failure
+	p := sluice.JobProgress{Total: int64(len(todo))}
+	told(p)
 	for some := range slices.Chunk(todo, listChunk) {
 		wrote, err := d.cfg.Bulk.AddBlocks(ctx, some, a)
 		if err != nil {
@@ -111,6 +119,8 @@ func (d *Blocklist) Import(
 		for _, b := range wrote {
 			d.all[b.ID] = b
 		}
+		p.Done += int64(len(some))
+		told(p)
 	}
 	out.Applied = true
 	return out, nil

@@ -33,18 +33,20 @@ type (
 		Author    string            `json:"author,omitempty"`
 		CreatedAt time.Time         `json:"created_at"`
 		ExpiresAt *time.Time        `json:"expires_at,omitempty"`
+		HitsHour  *int64            `json:"hits_hour,omitempty" nullable:"false" doc:"Refused by it, on this node, in lists"`
 	}
 	blockOutput     struct{ Body blockAnswer }
 	blockPageOutput struct {
 		Body struct {
 			Items      []blockAnswer `json:"items" nullable:"false"`
 			NextCursor string        `json:"next_cursor,omitempty"`
+			HitsSince  *time.Time    `json:"hits_since,omitempty" nullable:"false" doc:"Since when hits_hour is counted"`
 		}
 	}
 )
 
 func blockAnswerOf(b *sluice.Block) blockAnswer {
-	return blockAnswer{b.ID, b.Scope, b.Value, b.Reason, b.Author, b.CreatedAt.Time(), moment(b.ExpiresAt)}
+	return blockAnswer{b.ID, b.Scope, b.Value, b.Reason, b.Author, b.CreatedAt.Time(), moment(b.ExpiresAt), nil}
 }
 
 func answerBlock(b sluice.Block, err error) (*blockOutput, error) {
@@ -59,17 +61,18 @@ func (a *Admin) registerBlocklist(api huma.API) {
 	if desk := a.deps.Blocklist; desk != nil {
 		a.registerList(api, desk, listWords{"/v1/admin/blocklist", "The blocks in force",
 			"One block, by the reference a buyer was shown", "Block an address, a network, a user or a device", "Lift a block",
-			"The blocklist as CSV", "Add the blocks of a CSV, and change those that are there"})
+			"The blocklist as CSV", "Add the blocks of a CSV, and change those that are there",
+			"Whom a block would hit, before it is made"})
 	}
 	if desk := a.deps.Allowlist; desk != nil {
 		a.registerList(api, desk, listWords{"/v1/admin/allowlist", "Whom neither blocklist nor risk rules touch",
 			"One entry of the allowlist", "Allow an address, a network, a user or a device", "Take an entry off the allowlist",
-			"The allowlist as CSV", "Add the entries of a CSV, and change those that are there"})
+			"The allowlist as CSV", "Add the entries of a CSV, and change those that are there", ""})
 	}
 }
 
 // listWords are a list's path and what its calls do.
-type listWords struct{ path, list, get, add, remove, export, imports string }
+type listWords struct{ path, list, get, add, remove, export, imports, preview string }
 
 func (a *Admin) registerList(api huma.API, desk BlocklistDesk, words listWords) {
 	huma.Register(api, op("GET", words.path, words.list, sluice.RoleSupport),
@@ -91,6 +94,7 @@ func (a *Admin) registerList(api huma.API, desk BlocklistDesk, words listWords) 
 			for i := range page {
 				out.Body.Items[i] = blockAnswerOf(&page[i])
 			}
+			out.hits(desk)
 			return out, nil
 		})
 	huma.Register(api, op("GET", words.path+"/{id}", words.get, sluice.RoleSupport),
@@ -117,5 +121,11 @@ func (a *Admin) registerList(api huma.API, desk BlocklistDesk, words listWords) 
 		})
 	if csv, ok := desk.(ListCSV); ok {
 		a.registerListCSV(api, csv, words)
+	}
+	if jobs, ok := desk.(ListJobs); ok && a.deps.Jobs != nil {
+		a.registerListJob(api, jobs, words)
+	}
+	if looks, ok := desk.(BlockLooks); ok && words.preview != "" {
+		a.registerPreview(api, looks, words)
 	}
 }

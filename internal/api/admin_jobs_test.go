@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/api"
@@ -114,9 +115,27 @@ func (systemDesk) Views(context.Context) ([]sluice.CampaignView, error) {
 	low.ID, low.Stock.Total, low.EndsAt = "low", 100, 4_000_000_000_000
 	next := sluice.CampaignView{State: sluice.StateScheduled}
 	next.ID, next.StartsAt = "next", 3_900_000_000_000
+	coupons := sluice.CampaignView{State: sluice.StateEnded}
+	coupons.ID, coupons.Kind = "coupons", sluice.KindCoupon
+	coupons.Coupon.ValidUntil = sluice.MillisOf(time.Now().Add(24 * time.Hour))
+	held := sluice.CampaignView{State: sluice.StateSoldOut}
+	held.ID, held.Kind, held.Title, held.Stock.Held = "held", sluice.KindGoods, "Held goods", 3
 	frozen := sluice.CampaignView{State: sluice.StateFrozen}
 	frozen.ID, frozen.ControlNote = "frozen", "a unit too many"
-	return []sluice.CampaignView{low, next, frozen}, nil
+	return []sluice.CampaignView{low, next, coupons, held, frozen}, nil
+}
+
+func (systemDesk) Unpaid(_ context.Context, campaign string) (sluice.Unpaid, error) {
+	return sluice.Unpaid{Minute: int64(len(campaign))}, nil
+}
+
+// runsDesk has a campaign that was mended, and two that were not.
+type runsDesk struct{ api.ReconcileDesk }
+
+func (runsDesk) Runs(context.Context, string, string, int) (p sluice.Page[sluice.ReconcileRun], err error) {
+	p.Items = []sluice.ReconcileRun{{Campaign: "mended", OK: true}, {Campaign: "odd", Drift: 3},
+		{Campaign: "mended", Drift: 9}, {Campaign: "odd", Drift: 8}}
+	return p, nil
 }
 
 func (systemDesk) Settings() []api.Setting {
@@ -128,16 +147,25 @@ func (systemDesk) Capabilities() api.Capabilities { return api.Capabilities{Vers
 // TestOverviewSaysWhatNeedsAPerson: everything that does, what asks for an act first; and no page of a part that is not
 // there is offered.
 func TestOverviewSaysWhatNeedsAPerson(t *testing.T) {
-	a := operators(t, api.AdminConfig{}, api.AdminDeps{System: systemDesk{}})
+	a := operators(t, api.AdminConfig{}, api.AdminDeps{System: systemDesk{}, Reconcile: runsDesk{}})
 	got := ask(a, "GET", "/v1/admin/overview", "", as("viewer"))
 	last := -1
-	for _, kind := range []string{"frozen", "part_down", "node_dead", "dead_letters", "refund_due", "low_stock",
-		"settings_old"} {
+	for _, kind := range []string{"frozen", "part_down", "node_dead", "dead_letters", "refund_due", "drift", "low_stock",
+		"coupons_ending", "settings_old", "unpaid_expiring"} {
 		at := strings.Index(got.body, `"kind":"`+kind+`"`)
 		if at <= last {
 			t.Errorf("%s is not there, or not in its place: %s", kind, got.body)
 		}
 		last = at
+	}
+	for _, says := range []string{`"campaign_id":"held","title":"Held goods"`,
+		`"campaign_id":"odd","detail"`, `did not come out","count":3}`} {
+		if !strings.Contains(got.body, says) {
+			t.Errorf("%s is missing: %s", says, got.body)
+		}
+	}
+	if strings.Contains(got.body, "mended") || strings.Count(got.body, `"drift"`) != 1 {
+		t.Errorf("drift that was mended, or an older run: %s", got.body)
 	}
 	if !strings.Contains(got.body, `"next":{"id":"next"`) || !strings.Contains(got.body, `"live":[{"id":"low"`) {
 		t.Errorf("the sales: %s", got.body)

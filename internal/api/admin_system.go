@@ -41,6 +41,8 @@ type SystemDesk interface {
 	Views(ctx context.Context) ([]sluice.CampaignView, error)
 	// RefundsDue counts orders whose money came late or twice and has not gone back, up to a bound.
 	RefundsDue(ctx context.Context) (int64, error)
+	// Unpaid gives what unpaid orders of a campaign hold, as of some seconds ago.
+	Unpaid(ctx context.Context, campaign string) (sluice.Unpaid, error)
 }
 
 // Bounds of the overview.
@@ -48,13 +50,15 @@ const (
 	overviewSales = 20
 	lowStock      = 0.1
 	endingSoon    = 7 * 24 * time.Hour
+	overviewRuns  = 100 // of the reconciler, the newest, in which drift is looked for
 )
 
 type (
 	needAnswer struct {
-		Kind       string `json:"kind" doc:"Such as frozen, switch, part_down, dead_letters, refund_due, low_stock, ending"`
+		Kind       string `json:"kind" doc:"Such as frozen, drift, switch, part_down, dead_letters, refund_due, ending"`
 		Urgency    string `json:"urgency" enum:"act,look"`
 		CampaignID string `json:"campaign_id,omitempty"`
+		Title      string `json:"title,omitempty" doc:"Of the campaign"`
 		Detail     string `json:"detail"`
 		Count      int64  `json:"count,omitempty"`
 		SinceMS    int64  `json:"since_ms,omitempty"`
@@ -117,6 +121,10 @@ func (a *Admin) registerServer(api huma.API) {
 				}
 				out.switched(set)
 			}
+			if err := a.owing(ctx, &out, all); err != nil {
+				return nil, problemOf(err)
+			}
+			out.name(all)
 			slices.SortStableFunc(out.Needs, func(a, b needAnswer) int { return cmp.Compare(a.Urgency, b.Urgency) })
 			return &struct{ Body overviewAnswer }{out}, nil
 		})
@@ -193,7 +201,14 @@ func (o *overviewAnswer) campaign(v *sluice.CampaignView, now sluice.Millis) {
 			o.Live = append(o.Live, saleOf(v))
 		}
 	}
-	if v.LoadTest || v.State != sluice.StateLive {
+	if v.LoadTest {
+		return
+	}
+	if until := v.Coupon.ValidUntil; v.State != sluice.StateDraft && until > now && until < now.Add(endingSoon) {
+		o.need(needAnswer{Kind: "coupons_ending", Urgency: "look", CampaignID: v.ID, SinceMS: int64(until),
+			Detail: "its coupons end within seven days"})
+	}
+	if v.State != sluice.StateLive {
 		return
 	}
 	if total := v.Stock.Total; total > 0 && float64(v.Available) < lowStock*float64(total) {
@@ -221,6 +236,54 @@ func (o *overviewAnswer) parts(h *sluice.Health) {
 	}
 	if h.Skew >= maxSkew {
 		o.need(needAnswer{Kind: "clock_skew", Urgency: "act", Detail: "a node's clock is off by " + h.Skew.String()})
+	}
+}
+
+// owing adds what orders and the reconciler have: units that fall due, and drift that nobody has mended.
+func (a *Admin) owing(ctx context.Context, o *overviewAnswer, all []sluice.CampaignView) error {
+	asked := 0
+	for i := range all {
+		v := &all[i]
+		if v.Kind != sluice.KindGoods || v.Stock.Held == 0 || v.LoadTest || asked == overviewSales {
+			continue
+		}
+		asked++
+		u, err := a.deps.System.Unpaid(ctx, v.ID)
+		if err != nil {
+			return err
+		}
+		if u.Minute > 0 {
+			o.need(needAnswer{Kind: "unpaid_expiring", Urgency: "look", CampaignID: v.ID, Count: u.Minute,
+				SinceMS: int64(u.NextAt), Detail: "units of unpaid orders come back within a minute"})
+		}
+	}
+	if a.deps.Reconcile == nil {
+		return nil
+	}
+	runs, err := a.deps.Reconcile.Runs(ctx, "", "", overviewRuns)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for i := range runs.Items {
+		r := &runs.Items[i]
+		if !seen[r.Campaign] && (!r.OK || r.Error != "") {
+			o.need(needAnswer{Kind: "drift", Urgency: "act", CampaignID: r.Campaign, Count: r.Drift, SinceMS: int64(r.StartedAt),
+				Detail: "the last comparison of gates and ledger did not come out"})
+		}
+		seen[r.Campaign] = true
+	}
+	return nil
+}
+
+// name adds the titles of campaigns.
+func (o *overviewAnswer) name(all []sluice.CampaignView) {
+	titles := make(map[string]string, len(all))
+	for i := range all {
+		titles[all[i].ID] = all[i].Title
+	}
+	for i := range o.Needs {
+		o.Needs[i].Title = titles[o.Needs[i].CampaignID]
 	}
 }
 

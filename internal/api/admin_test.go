@@ -337,10 +337,12 @@ func everyPort(t *testing.T) api.AdminDeps {
 	}
 }
 
-// everyList is a list that can be written as CSV.
+// everyList is a list that can be written as CSV, imported as a job, and knows whom it hits.
 type everyList struct {
 	api.BlocklistDesk
 	api.ListCSV
+	api.BlockLooks
+	api.ListJobs
 }
 
 func TestOperatorsDescription(t *testing.T) {

@@ -44,7 +44,10 @@ type prefixItem struct {
 
 // SetBlocks replaces the blocklist. A block whose address cannot be read is left out and logged. Expired blocks may
 // be in the list: they hold nobody up.
-func (g *Gate) SetBlocks(list []sluice.Block) { g.blocks.Store(newBlocks(list, g.cfg.Logger)) }
+func (g *Gate) SetBlocks(list []sluice.Block) {
+	g.hits.forget(sluice.MillisOf(g.cfg.Now()))
+	g.blocks.Store(newBlocks(list, g.cfg.Logger))
+}
 
 func newBlocks(list []sluice.Block, logger *slog.Logger) *blocks {
 	b := &blocks{users: map[string]block{}, devices: map[string]block{}}
@@ -145,6 +148,14 @@ func (b *blocks) user(user string, now sluice.Millis) (block, bool) {
 func (b *blocks) device(device string, now sluice.Millis) (block, bool) {
 	x, ok := b.devices[device]
 	return x, ok && x.holds(now)
+}
+
+// blocked refuses where a block of the blocklist was found, and counts that.
+func (g *Gate) blocked(w *walk, b block, found bool) bool {
+	if found {
+		g.hits.add(b.reference, w.now)
+	}
+	return w.block(b, found)
 }
 
 // block refuses where a block was found, with its id as what the buyer can give to support.

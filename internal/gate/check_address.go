@@ -4,5 +4,5 @@ package gate
 // honest buyers share one. The allowlist beats it.
 func (g *Gate) checkAddress(w *walk) bool {
 	b, found := g.blocks.Load().address(w.req.Addr, w.now)
-	return found && !g.allowed(w) && w.block(b, true)
+	return found && !g.allowed(w) && g.blocked(w, b, true)
 }

@@ -8,7 +8,10 @@ func (g *Gate) checkUser(w *walk) bool {
 		return false
 	}
 	b := g.blocks.Load()
-	if w.block(b.user(w.token.identity.User, w.now)) || w.block(b.device(w.device, w.now)) {
+	if x, found := b.user(w.token.identity.User, w.now); g.blocked(w, x, found) {
+		return true
+	}
+	if x, found := b.device(w.device, w.now); g.blocked(w, x, found) {
 		return true
 	}
 	if g.cfg.Suspicion == nil {

@@ -80,6 +80,8 @@ type Gate struct {
 	server   bucket
 	tally    *Tally
 	log      *decisionLog // nil where there is no writer
+	hits     hits         // of blocks
+	crowd    crowd
 
 	// Snapshots, read without a lock.
 	registry atomic.Pointer[map[string]*entry]
@@ -156,6 +158,9 @@ func (g *Gate) finish(w *walk, by int, began time.Duration) {
 	}
 	answered := w.now.Add(spent)
 	g.tally.count(w.entry, d, answered, took)
+	if d.Reason.Admitted() && !d.Replayed && w.token != nil {
+		g.came(w.token.identity.User, w.device, w.req.Addr, w.now, true)
+	}
 	if g.cfg.Suspicion != nil && w.token != nil && w.entry != nil {
 		reason := d.Reason
 		if d.Replayed {

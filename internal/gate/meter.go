@@ -247,6 +247,7 @@ func (g *Gate) Stand(s *sluice.Subject) (st sluice.Standing, ok bool) {
 	if g.standBlocked(s, &st) {
 		return st, true
 	}
+	g.came(s.User, s.Device, s.Addr, s.Now, false)
 	st.Closed = g.switches.Load().closed || e.closed
 	salt := e.salt ^ asksSalt
 	pace := paceOf(passRate)
@@ -275,6 +276,7 @@ func (g *Gate) standBlocked(s *sluice.Subject, st *sluice.Standing) bool {
 	} {
 		if x, is := found(); is {
 			st.Blocked, st.Reference = true, x.reference
+			g.hits.add(x.reference, s.Now)
 			return true
 		}
 	}

@@ -64,6 +64,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/allowlist/import-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the entries of a CSV, and change those that are there, as a job
+         * @description Needs an API key of role operator or above. The body is that of /v1/admin/allowlist/import, which tells with dry_run=true what it would come to.
+         */
+        post: operations["post-allowlist-import-jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/allowlist/{id}": {
         parameters: {
             query?: never;
@@ -230,6 +250,46 @@ export interface paths {
          * @description Needs an API key of role operator or above. The body is CSV of at most 4 MB and 20,000 rows, with a first line that names its columns; scope and value are required. With dry_run=true nothing is written. Where a line has a fault nothing is imported. Entries that the CSV does not have stay.
          */
         post: operations["post-blocklist-import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/blocklist/import-jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add the blocks of a CSV, and change those that are there, as a job
+         * @description Needs an API key of role operator or above. The body is that of /v1/admin/blocklist/import, which tells with dry_run=true what it would come to.
+         */
+        post: operations["post-blocklist-import-jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/blocklist/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Whom a block would hit, before it is made
+         * @description Needs an API key of role support or above. It changes nothing. What it counts is what this node has seen; the allowlist is not looked at.
+         */
+        get: operations["get-blocklist-preview"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1885,6 +1945,11 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             expires_at?: string;
+            /**
+             * Format: int64
+             * @description Refused by it, on this node, in lists
+             */
+            hits_hour?: number;
             /** @description The reference that a blocked buyer is shown */
             id: string;
             reason?: string;
@@ -1906,8 +1971,43 @@ export interface components {
             value?: string;
         };
         BlockPageOutputBody: {
+            /**
+             * Format: date-time
+             * @description Since when hits_hour is counted
+             */
+            hits_since?: string;
             items: components["schemas"]["BlockAnswer"][];
             next_cursor?: string;
+        };
+        BlockPreview: {
+            /**
+             * Format: int64
+             * @description Of those, who were admitted; what they have stays theirs
+             */
+            admitted: number;
+            /** @description What is in force on exactly this already */
+            block?: components["schemas"]["BlockAnswer"];
+            /**
+             * Format: int64
+             * @description Who came lately: asked for a pass, or was admitted
+             */
+            known: number;
+            /** @description More came than are remembered: there may be more of each */
+            partial: boolean;
+            /**
+             * Format: int64
+             * @description Who came to this node lately and would be hit
+             */
+            people: number;
+            /** @enum {string} */
+            scope: "address" | "user" | "device";
+            /**
+             * Format: date-time
+             * @description What lately means: an hour, or since the node began
+             */
+            since: string;
+            /** @description In the one form that is kept */
+            value: string;
         };
         BucketAnswer: {
             /** @description Decisions by reason, each claim once */
@@ -2831,10 +2931,12 @@ export interface components {
             /** Format: int64 */
             count?: number;
             detail: string;
-            /** @description Such as frozen, switch, part_down, dead_letters, refund_due, low_stock, ending */
+            /** @description Such as frozen, drift, switch, part_down, dead_letters, refund_due, ending */
             kind: string;
             /** Format: int64 */
             since_ms?: number;
+            /** @description Of the campaign */
+            title?: string;
             /** @enum {string} */
             urgency: "act" | "look";
         };
@@ -3749,6 +3851,53 @@ export interface operations {
             };
         };
     };
+    "post-allowlist-import-jobs": {
+        parameters: {
+            query?: {
+                /** @description Of the job, made by the caller, so that it may ask again */
+                id?: string;
+                /** @description Why: for the audit log */
+                reason?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description The job */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-allowlist-id": {
         parameters: {
             query?: never;
@@ -4199,6 +4348,94 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListImportAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-blocklist-import-jobs": {
+        parameters: {
+            query?: {
+                /** @description Of the job, made by the caller, so that it may ask again */
+                id?: string;
+                /** @description Why: for the audit log */
+                reason?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "text/csv": string;
+            };
+        };
+        responses: {
+            /** @description The job */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-blocklist-preview": {
+        parameters: {
+            query: {
+                scope: "address" | "user" | "device";
+                value: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BlockPreview"];
                 };
             };
             /** @description The request is at fault */

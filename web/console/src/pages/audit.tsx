@@ -1,7 +1,7 @@
-import { DatePicker, Input } from 'antd';
+import { Button, DatePicker, Input } from 'antd';
 import dayjs from 'dayjs';
 import { useTranslation } from 'react-i18next';
-import type { Schemas } from '../lib/api.ts';
+import { address, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { go, useParam } from '../lib/router.tsx';
 import { Code, Fault, Head, Id, Time } from '../ui/bits.tsx';
@@ -19,7 +19,15 @@ export default function Audit() {
   const [until, setUntil] = useParam('until');
   return (
     <>
-      <Head title={t('nav.audit')} />
+      <Head title={t('nav.audit')}>
+        <Button
+          href={address('GET /v1/admin/audit-log.csv', {}, { actor, action, object, from, until })}
+          download
+          title={t('audit.csvHint')}
+        >
+          {t('audit.csv')}
+        </Button>
+      </Head>
       <div className="filters">
         <Input.Search
           allowClear

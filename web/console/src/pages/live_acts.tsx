@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import type { Live } from '../lib/verdict.ts';
@@ -29,6 +29,8 @@ export function LiveActs({ live, campaign, short }: { live: Live; campaign: Camp
   const set = (value: number) => (_: string, reason: string) =>
     api(closedCall, { path: { name: 'closed' }, body: { campaign_id: id, value, reason } });
 
+  // What an undo asks ten seconds later is asked with the numbers of then.
+  const back = useRef({ reopen: () => {}, resume: () => {} });
   const stop = () =>
     danger({
       tier: 'a',
@@ -38,6 +40,7 @@ export function LiveActs({ live, campaign, short }: { live: Live; campaign: Camp
       body: <Effect numbers={numbers} sees="CLOSED" />,
       act: set(1),
       done: (a: Schemas['SwitchOutputBody']) => <InForce answer={a} />,
+      undo: { says: t('stop.undo', { title }), back: () => back.current.reopen() },
     });
   const reopen = () =>
     danger({
@@ -60,6 +63,7 @@ export function LiveActs({ live, campaign, short }: { live: Live; campaign: Camp
       act: (_: string, reason: string) =>
         api('POST /v1/admin/campaigns/{id}/pause', { path: { id }, body: { reason } }),
       done: () => t('pause.done'),
+      undo: { says: t('pause.undo', { title }), back: () => back.current.resume() },
     });
   const resume = () =>
     danger({
@@ -72,6 +76,7 @@ export function LiveActs({ live, campaign, short }: { live: Live; campaign: Camp
         api('POST /v1/admin/campaigns/{id}/resume', { path: { id }, body: { reason } }),
       done: () => t('resume.done'),
     });
+  back.current = { reopen, resume };
   const stopped = live.state === 'paused' || live.state === 'frozen';
   return (
     <>

@@ -5,28 +5,25 @@ import { Link } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { useNow } from '../lib/store.ts';
 import { countdown } from '../lib/times.ts';
-import { Head, State, StockBar, Tag, Time, type Tone, useCount } from '../ui/bits.tsx';
+import { Head, State, StockBar, Tag, Time, useCount } from '../ui/bits.tsx';
 
-type Campaign = Schemas['AdminCampaign'];
+type Need = Schemas['NeedAnswer'];
 
 /** What needs me now. */
 export default function Overview() {
   const { t } = useTranslation();
   const n = useCount();
-  const list = useData('GET /v1/admin/campaigns', { query: { limit: 200 } }, 'slow');
+  const all = useData('GET /v1/admin/overview', {}, 'slow');
   const sum = useData('GET /v1/admin/summary', {}, 'slow');
   const log = useData('GET /v1/admin/audit-log', { query: { limit: 10 } }, 'slow');
-  const needs = useNeeds(list.data?.items ?? []);
   useNow();
   const now = serverNow();
-  const items = list.data?.items ?? [];
-  const running = items.filter((c) => ['live', 'sold_out', 'paused', 'frozen'].includes(c.state));
-  const next = items
-    .filter((c) => c.state === 'scheduled' && Date.parse(c.starts_at) > now)
-    .sort((a, b) => a.starts_at.localeCompare(b.starts_at))[0];
+  const needs = all.data?.needs ?? [];
+  const running = all.data?.live ?? [];
+  const next = all.data?.next;
   return (
     <div className="stack">
-      <Head title={t('nav.overview')} data={list} />
+      <Head title={t('nav.overview')} data={all} />
       <div className="cols">
         <section className="panel num">
           <h2>{t('overview.next')}</h2>
@@ -41,7 +38,7 @@ export default function Overview() {
               </div>
             </>
           ) : (
-            list.data && (
+            all.data && (
               <div className="muted">
                 {t('overview.noNext')} <Link to="/campaigns/new">{t('campaign.create')}</Link>
               </div>
@@ -68,25 +65,20 @@ export default function Overview() {
       </div>
       <section className="panel">
         <h2>{t('overview.attention')}</h2>
-        {needs.length === 0 && list.data && (
+        {needs.length === 0 && all.data && (
           <div>
             <Tag tone="ok">{t('overview.allWell')}</Tag>
           </div>
         )}
         <ul className="feed">
           {needs.map((x) => (
-            <li key={x.key}>
-              <Tag tone={x.tone}>{x.what}</Tag>{' '}
-              <Link to={x.to} data-data>
-                {x.name}
-              </Link>
-            </li>
+            <NeedRow key={`${x.kind}/${x.campaign_id ?? ''}/${x.detail}`} x={x} />
           ))}
         </ul>
       </section>
       <section className="panel">
         <h2>{t('overview.running')}</h2>
-        {list.data && running.length === 0 && <div className="muted">{t('overview.noRunning')}</div>}
+        {all.data && running.length === 0 && <div className="muted">{t('overview.noRunning')}</div>}
         <div className="cols">
           {running.map((c) => (
             <div key={c.id} className="stack num" style={{ gap: 6 }}>
@@ -123,48 +115,55 @@ export default function Overview() {
   );
 }
 
-interface Need {
-  key: string;
-  tone: Tone;
-  what: string;
-  to: string;
-  name: string;
+const tones = { act: 'bad', look: 'warn' } as const;
+
+/** Where a person goes for one kind of need. */
+function placeOf(x: Need): string {
+  const id = encodeURIComponent(x.campaign_id ?? '');
+  switch (x.kind) {
+    case 'dead_letters':
+      return '/dead-letters';
+    case 'refund_due':
+      return '/orders?refund_due=true';
+    case 'switch':
+      return '/switches';
+    case 'drift':
+      return `/reconcile?campaign=${id}`;
+    case 'coupons_ending':
+      return `/campaigns/${id}`;
+  }
+  return id ? `/live/${id}` : '/system';
 }
 
-/** What asks for a person: frozen, dead letters, money due, low stock, ending soon. */
-function useNeeds(items: Campaign[]): Need[] {
-  const { t } = useTranslation();
+/** One thing that asks for a person: what, of which campaign, since when or until when, by whom. */
+function NeedRow({ x }: { x: Need }) {
+  const { t, i18n } = useTranslation();
   const n = useCount();
-  const letters = useData('GET /v1/admin/dead-letters', { query: { state: 'kept', limit: 100 } }, 'slow');
-  const due = useData('GET /v1/admin/orders', { query: { refund_due: true, limit: 100 } as never }, 'slow');
-  const out: Need[] = [];
-  for (const c of items) {
-    const to = `/live/${encodeURIComponent(c.id)}`;
-    if (c.state === 'frozen') out.push({ key: `f${c.id}`, tone: 'bad', what: t('state.frozen'), to, name: c.title });
-    if (c.state === 'paused') out.push({ key: `p${c.id}`, tone: 'warn', what: t('state.paused'), to, name: c.title });
-    if (c.state === 'live' && c.available > 0 && c.available < c.total / 10)
-      out.push({ key: `l${c.id}`, tone: 'warn', what: t('overview.low', { n: n(c.available) }), to, name: c.title });
-    const left = Date.parse(c.ends_at) - serverNow();
-    if (c.state === 'live' && left > 0 && left < 3_600_000)
-      out.push({ key: `e${c.id}`, tone: 'info', what: t('overview.ending'), to, name: c.title });
-  }
-  const dead = letters.data?.items.length ?? 0;
-  if (dead)
-    out.push({
-      key: 'letters',
-      tone: 'bad',
-      what: t('nav.letters'),
-      to: '/dead-letters',
-      name: dead >= 100 ? '100+' : String(dead),
-    });
-  const refunds = due.data?.items.length ?? 0;
-  if (refunds)
-    out.push({
-      key: 'due',
-      tone: 'bad',
-      what: t('order.refundDue'),
-      to: '/orders?refund_due=true',
-      name: refunds >= 100 ? '100+' : String(refunds),
-    });
-  return out;
+  const known = i18n.exists(`need.${x.kind}`);
+  return (
+    <li data-need={x.kind}>
+      <Tag tone={tones[x.urgency]}>
+        {known ? t(`need.${x.kind}`, { n: n(x.count) }) : <span data-data>{x.kind}</span>}
+      </Tag>{' '}
+      <Link to={placeOf(x)} data-data={x.title || x.campaign_id || x.kind === 'switch' ? '' : undefined}>
+        {x.title || x.campaign_id || (x.kind === 'switch' ? x.detail : t('overview.open'))}
+      </Link>
+      {x.kind === 'switch' && x.campaign_id && <span data-data> {x.detail}</span>}
+      {(x.kind === 'part_down' || x.kind === 'clock_skew' || x.kind === 'frozen' || !known) && (
+        <span data-data> {x.detail}</span>
+      )}
+      {x.since_ms ? (
+        <span className="muted small">
+          {' '}
+          · <Time at={x.since_ms} relative />
+        </span>
+      ) : null}
+      {x.by && (
+        <span className="muted small" data-data>
+          {' '}
+          · {x.by}
+        </span>
+      )}
+    </li>
+  );
 }

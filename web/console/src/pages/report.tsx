@@ -1,9 +1,9 @@
 import { Button, Slider } from 'antd';
 import { lazy, Suspense, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Schemas } from '../lib/api.ts';
+import { address, type Schemas } from '../lib/api.ts';
 import { type Bucket, latencies, rates } from '../lib/buckets.ts';
-import { csv, download } from '../lib/csv.ts';
+import { download } from '../lib/csv.ts';
 import { useData } from '../lib/data.ts';
 import { money, percent } from '../lib/money.ts';
 import { Link } from '../lib/router.tsx';
@@ -41,8 +41,11 @@ export default function Report({ params }: { params: Record<string, string> }) {
               {t('live.campaign')}
             </Link>
             <Button onClick={() => window.print()}>{t('report.print')}</Button>
-            <Button onClick={() => download(`report-${id}.csv`, 'text/csv;charset=utf-8', asCsv(r))}>
+            <Button href={address('GET /v1/admin/campaigns/{id}/report.csv', { id })} download>
               {t('act.csv')}
+            </Button>
+            <Button href={address('GET /v1/admin/campaigns/{id}/report.csv', { id }, { part: 'seconds' })} download>
+              {t('report.csvSeconds')}
             </Button>
             <Button onClick={() => download(`report-${id}.json`, 'application/json', JSON.stringify(r, null, 2))}>
               {t('act.json')}
@@ -53,19 +56,6 @@ export default function Report({ params }: { params: Record<string, string> }) {
       {r ? <Body r={r} /> : !data.error && <div className="panel empty">{t('age.loading')}</div>}
     </div>
   );
-}
-
-/** One row a bucket, a column a reason. */
-function asCsv(r: ReportData): string {
-  const reasons = Object.keys(r.decisions);
-  const rows = r.buckets.map((b) => ({
-    start: new Date(b.start_ms).toISOString(),
-    width_ms: b.width_ms,
-    p50_us: b.p50_us,
-    p99_us: b.p99_us,
-    ...Object.fromEntries(reasons.map((k) => [k, b.counts[k] ?? 0])),
-  }));
-  return csv(['start', 'width_ms', 'p50_us', 'p99_us', ...reasons], rows);
 }
 
 function Body({ r }: { r: ReportData }) {

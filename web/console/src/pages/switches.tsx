@@ -118,10 +118,9 @@ function SwitchActs({
   const danger = useDanger();
   const [form, setForm] = useState(false);
   const on = x !== undefined && x.value > 0;
-  const clear = () => {
-    const where = x?.campaign_id ?? '';
+  const clear = (where = x?.campaign_id ?? '', was = on) => {
     const global = where === '';
-    const opens = on && stops.has(s.name);
+    const opens = was && stops.has(s.name);
     danger({
       tier: opens ? 'c' : 'b',
       typed: opens ? (global ? s.name : where) : undefined,
@@ -142,17 +141,27 @@ function SwitchActs({
         {s.kind === 'value' ? t('switches.set') : t('switches.turnOn')}
       </Act>
       {x && (
-        <Act call={clearCall} onClick={clear}>
+        <Act call={clearCall} onClick={() => clear()}>
           {t('switches.clear')}
         </Act>
       )}
-      {form && <SetForm s={s} campaigns={campaigns} close={() => setForm(false)} />}
+      {form && <SetForm s={s} campaigns={campaigns} clear={clear} close={() => setForm(false)} />}
     </span>
   );
 }
 
 /** Where, and for a valued switch what; then the dialog that does it. */
-function SetForm({ s, campaigns, close }: { s: Entry; campaigns: Campaign[]; close: () => void }) {
+function SetForm({
+  s,
+  campaigns,
+  clear,
+  close,
+}: {
+  s: Entry;
+  campaigns: Campaign[];
+  clear: (where: string, was: boolean) => void;
+  close: () => void;
+}) {
   const { t } = useTranslation();
   const danger = useDanger();
   const [where, setWhere] = useState(s.global ? '' : (campaigns[0]?.id ?? ''));
@@ -183,6 +192,9 @@ function SetForm({ s, campaigns, close }: { s: Entry; campaigns: Campaign[]; clo
       act: (_, reason) =>
         api(setCall, { path: { name: s.name }, body: { campaign_id: where || undefined, value: value ?? 0, reason } }),
       done: (a: Schemas['SwitchOutputBody']) => <InForce answer={a} />,
+      undo: stops.has(s.name)
+        ? { says: t('switches.undo', { name: s.name, where: title }), back: () => clear(where, true) }
+        : undefined,
     });
   };
   return (

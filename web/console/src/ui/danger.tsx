@@ -5,6 +5,7 @@ import {
   type ReactNode,
   useCallback,
   useContext,
+  useEffect,
   useLayoutEffect,
   useMemo,
   useRef,
@@ -31,9 +32,22 @@ export interface Danger {
   prefix?: string; // of the id
   act: (id: string, reason: string) => Promise<unknown>;
   done?: (answer: never) => ReactNode; // what came of it
+  undo?: Undo; // offered for ten seconds once the dialog is closed
+}
+
+/** Undo is what a toast says was done, and what takes it back: it asks first where that opens a sale. */
+export interface Undo {
+  says: ReactNode;
+  back: () => void;
 }
 
 const Context = createContext<(d: Danger) => void>(() => {});
+const ToastContext = createContext<(u: Undo) => void>(() => {});
+
+/** Gives the function that offers an undo for ten seconds. */
+export function useUndo(): (u: Undo) => void {
+  return useContext(ToastContext);
+}
 
 /** Gives the function that opens the dialog. */
 export function useDanger(): (d: Danger) => void {
@@ -45,19 +59,80 @@ type Phase = { at: 'ask' } | { at: 'sending' } | { at: 'failed'; problem: Proble
 export function DangerProvider({ children }: { children: ReactNode }) {
   const [danger, setDanger] = useState<Danger & { id: string }>();
   const [open, setOpen] = useState(false);
+  const [toast, setToast] = useState<Undo & { n: number }>();
+  const offer = useCallback((u: Undo) => setToast((was) => ({ ...u, n: (was?.n ?? 0) + 1 })), []);
   const ask = useCallback((d: Danger) => {
+    setToast(undefined);
     setDanger({ ...d, id: newId(d.prefix ?? 'act') });
     setOpen(true);
   }, []);
   return (
     <Context.Provider value={ask}>
-      {children}
-      {danger && <Dialog key={danger.id} danger={danger} open={open} close={() => setOpen(false)} />}
+      <ToastContext.Provider value={offer}>{children}</ToastContext.Provider>
+      {danger && (
+        <Dialog
+          key={danger.id}
+          danger={danger}
+          open={open}
+          close={(done) => {
+            setOpen(false);
+            if (done && danger.undo) offer(danger.undo);
+          }}
+        />
+      )}
+      {toast && <Toast key={toast.n} undo={toast} gone={() => setToast(undefined)} />}
     </Context.Provider>
   );
 }
 
-function Dialog({ danger, open, close }: { danger: Danger & { id: string }; open: boolean; close: () => void }) {
+/** How long an undo is offered. The same act stays where the stop was, so nothing is lost when it goes. */
+const toastMs = 10_000;
+
+function Toast({ undo, gone }: { undo: Undo; gone: () => void }) {
+  const { t } = useTranslation();
+  const [held, setHeld] = useState(false); // who is about to press it is not raced
+  const leave = useRef(gone);
+  leave.current = gone;
+  useEffect(() => {
+    if (held) return;
+    const timer = setTimeout(() => leave.current(), toastMs);
+    return () => clearTimeout(timer);
+  }, [held]);
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: pointing at it only keeps it there
+    <div
+      className="toast"
+      data-toast
+      onMouseEnter={() => setHeld(true)}
+      onMouseLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+    >
+      <span role="status">{undo.says}</span>
+      <Button
+        onClick={() => {
+          gone();
+          undo.back();
+        }}
+      >
+        {t('act.undo')}
+      </Button>
+      <Button onClick={gone} aria-label={t('act.close')}>
+        ✕
+      </Button>
+    </div>
+  );
+}
+
+function Dialog({
+  danger,
+  open,
+  close,
+}: {
+  danger: Danger & { id: string };
+  open: boolean;
+  close: (done: boolean) => void;
+}) {
   const { t } = useTranslation();
   const client = useQueryClient();
   const [phase, setPhase] = useState<Phase>({ at: 'ask' });
@@ -92,7 +167,7 @@ function Dialog({ danger, open, close }: { danger: Danger & { id: string }; open
     <Modal
       open={open}
       title={danger.title}
-      onCancel={phase.at === 'sending' ? undefined : close}
+      onCancel={phase.at === 'sending' ? undefined : () => close(finished)}
       closable={false}
       mask={{ closable: false }}
       width={540}
@@ -100,7 +175,7 @@ function Dialog({ danger, open, close }: { danger: Danger & { id: string }; open
         if (shown) (danger.tier === 'a' ? confirm : cancel).current?.focus();
       }}
       footer={[
-        <Button key="no" ref={cancel} onClick={close} disabled={phase.at === 'sending'}>
+        <Button key="no" ref={cancel} onClick={() => close(finished)} disabled={phase.at === 'sending'}>
           {finished ? t('act.close') : t('act.cancel')}
         </Button>,
         !finished && (
