@@ -266,15 +266,30 @@ func TestSwitchesWhileAStoreIsAway(t *testing.T) {
 		}
 		began := time.Now()
 		a := nodes[i%3].Admin(t, "PUT", "/v1/admin/switches/max_rate", map[string]any{"value": 1000 + i}, 200)
-		if took := time.Since(began); took > 4*time.Second {
+		took := time.Since(began)
+		if took > 6*time.Second { // it is bounded by 3.5 s in the server
 			t.Errorf("%s: the answer took %s", step.name, took)
 		}
-		if !strings.Contains(string(a.Body), `"nodes":3,"in_force":3`) {
-			t.Errorf("%s: %s", step.name, a.Body)
+		var r struct {
+			Nodes   int `json:"nodes"`
+			InForce int `json:"in_force"`
 		}
+		a.Into(t, &r)
+		has := 0
+		for _, n := range nodes {
+			if metric(t, n, `sluice_switch{switch="max_rate"}`) == strconv.Itoa(1000+i) {
+				has++
+			}
+		}
+		if r.Nodes != 3 || r.InForce > has { // fewer is an honest answer of nodes that had no processor in this time
+			t.Errorf("%s: in force on %d, and the answer is %s", step.name, has, a.Body)
+		}
+		t.Logf("%s: in force on %d of 3 nodes after %s", step.name, r.InForce, took)
 		for j, n := range nodes {
-			if text := metric(t, n, `sluice_switch{switch="max_rate"}`); text != strconv.Itoa(1000+i) {
-				t.Errorf("%s: node %d has %s in force", step.name, j, text)
+			if !n.Eventually(10*time.Second, func() bool {
+				return metric(t, n, `sluice_switch{switch="max_rate"}`) == strconv.Itoa(1000+i)
+			}) {
+				t.Errorf("%s: node %d never has it in force", step.name, j)
 			}
 		}
 		step.mends()
