@@ -56,3 +56,252 @@ test('a stop is offered to be undone for ten seconds, and undoing it opens the g
   assert.equal(await toast.count(), 0);
   await server.admin('DELETE', '/v1/admin/switches/closed?campaign_id=spring');
 });
+
+test('a block says whom it would hit before it is made, what it has hit after, and can be undone', async (t) => {
+  for (const user of ['ann', 'bob']) assert.equal((await claim('spring', user)).state, 'confirmed');
+  const page = await signIn(t, server, '/blocklist');
+  const fill = async (scope, value) => {
+    if (scope) {
+      await dialog(page).locator('.ant-select').click();
+      await page.locator('.ant-select-item-option', { hasText: scope }).click();
+    }
+    await dialog(page).getByLabel('Value').fill(value);
+  };
+  await page.getByRole('button', { name: 'Block somebody' }).click();
+  await fill('', 'nobody-here');
+  await page.locator('[data-preview="0"]').waitFor();
+  await fill('', 'ann');
+  await page.locator('[data-preview="1"]').waitFor();
+  assert.match(await page.locator('[data-preview]').innerText(), /1 of the 2 people.*\n.*1 of them were admitted/);
+  await fill('Address', '127.0.0.0/33');
+  await page.locator('[data-preview=""]', { hasText: 'must be an IP address' }).waitFor();
+  await fill('', '127.0.0.1/8');
+  await page.locator('[data-preview="2"]', { hasText: '127.0.0.0/8' }).waitFor();
+  await fill('User', 'ann');
+  await dialog(page).locator('input').last().fill('scripts');
+  await dialog(page).getByRole('button', { name: 'Block somebody' }).click();
+  await page.locator('[data-toast]', { hasText: 'ann is blocked' }).waitFor();
+  const row = page.locator('.ant-table-row', { hasText: 'ann' });
+  await row.locator('[data-hits="0"]').waitFor();
+  assert.equal((await claim('spring', 'ann')).code, 'CONFIRMED', 'the recorded answer of a known request');
+  const again = await fetch(`${server.url}/v1/campaigns/spring/claims`, {
+    method: 'POST', headers: { Authorization: `Bearer ${server.token('ann')}`, 'Idempotency-Key': 'another' },
+  });
+  assert.equal((await again.json()).code, 'BLOCKED');
+  await row.locator('[data-hits="1"]').waitFor({ timeout: 15_000 });
+  await row.getByRole('button', { name: 'Lift' }).click();
+  await dialog(page).locator('input').fill('a mistake');
+  await dialog(page).getByRole('button', { name: 'Lift' }).click();
+  await dialog(page).getByRole('button', { name: 'Close' }).click();
+  await row.waitFor({ state: 'detached' });
+  assert.deepEqual(page.faults, []);
+});
+
+test('a list is imported by a job after its diff was shown, and has more than one page', async (t) => {
+  const page = await signIn(t, server, '/blocklist');
+  const pick = (text) => page.locator('input[type=file]').setInputFiles({ name: 'list.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await pick('scope,value\nuser,fine\nplanet,earth\n');
+  await dialog(page).getByText('1 lines have a fault').waitFor();
+  assert.match(await dialog(page).innerText(), /✗ 3: scope/);
+  assert.equal(await dialog(page).getByRole('button', { name: /Take over/ }).isDisabled(), true);
+  await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+  await dialog(page).waitFor({ state: 'hidden' });
+  const many = Array.from({ length: 120 }, (_, i) => `user,bot-${String(i).padStart(3, '0')},"=1+1"`);
+  await pick(`scope,value,reason\n${many.join('\n')}\n`);
+  await dialog(page).getByText('120 rows: 120 new').waitFor();
+  const asked = [];
+  await page.route('**/import-jobs**', async (r) => {
+    asked.push(new URL(r.request().url()).searchParams.get('id'));
+    if (asked.length > 1) return r.continue();
+    await r.fetch(); // it has begun, and its answer is lost
+    return r.abort();
+  });
+  await dialog(page).getByRole('button', { name: 'Take over 120 rows' }).click();
+  await dialog(page).locator('[role=alert]').waitFor();
+  await dialog(page).getByRole('button', { name: 'Take over 120 rows' }).click();
+  await dialog(page).getByText('120 / 120').waitFor();
+  assert.equal(asked[0], asked[1]);
+  const jobs = (await server.admin('GET', '/v1/admin/jobs?kind=blocklist.import')).items;
+  assert.equal(jobs.length, 1, 'the lost answer began nothing twice');
+  await dialog(page).getByRole('button', { name: 'Close' }).click();
+  await page.locator('.ant-table-row').nth(49).waitFor({ timeout: 15_000 });
+  const first = await page.locator('.ant-table-row').first().innerText();
+  await page.getByRole('button', { name: 'Next page' }).click();
+  await page.waitForURL(/cursor=/);
+  await page.waitForFunction((was) => document.querySelector('.ant-table-row')?.innerText !== was, first);
+  await page.reload();
+  await page.locator('.ant-table-row').first().waitFor();
+  assert.notEqual(await page.locator('.ant-table-row').first().innerText(), first, 'the page is in the address');
+  await page.getByRole('button', { name: 'First page' }).click();
+  await page.waitForFunction((was) => document.querySelector('.ant-table-row')?.innerText === was, first);
+  await everyLook(t, server, '/blocklist', 'a long blocklist');
+  await everyLook(t, server, '/blocklist', 'the diff of a list', {
+    shown: async (p) => {
+      await p.locator('input[type=file]').setInputFiles({ name: 'list.csv', mimeType: 'text/csv',
+        buffer: Buffer.from('scope,value,reason\nuser,bot-001,other\nuser,new,why\n') });
+      await p.locator('[data-diff] li').nth(1).waitFor();
+      await p.waitForTimeout(300);
+    },
+  });
+});
+
+const need = (kind, urgency, more = {}) => ({ kind, urgency, detail: 'as the server says it', ...more });
+const overview = {
+  as_of_ms: Date.now(), live: [], health: { parts: {}, alive: 1, dead: 0, in_force: 1, skew_ms: 0, dead_letters: 3 },
+  needs: [
+    need('frozen', 'act', { campaign_id: 'spring', title: '春季 <b>秒杀</b>' }), need('dead_letters', 'act', { count: 3 }),
+    need('refund_due', 'act', { count: 2 }), need('drift', 'act', { campaign_id: 'spring', title: '春季', count: 4 }),
+    need('part_down', 'act'), need('node_dead', 'act', { count: 1 }), need('clock_skew', 'act'),
+    need('switch', 'act', { campaign_id: 'spring', title: '春季', since_ms: Date.now() - 60_000, by: 'ops' }),
+    need('low_stock', 'look', { campaign_id: 'spring', title: '春季', count: 7 }), need('paused', 'look', { campaign_id: 'spring', title: '春季' }),
+    need('ending', 'look', { campaign_id: 'spring', title: '春季', since_ms: Date.now() + 86_400_000 }),
+    need('coupons_ending', 'look', { campaign_id: 'spring', title: '春季', since_ms: Date.now() + 86_400_000 }),
+    need('unpaid_expiring', 'look', { campaign_id: 'spring', title: '春季', count: 12 }), need('settings_old', 'look', { count: 1 }),
+  ],
+};
+
+test('the overview names all that needs a person, each with the way there', async (t) => {
+  await everyLook(t, server, '/', 'the overview', {
+    before: (page) => page.route('**/v1/admin/overview', (r) => r.fulfill({ json: overview })),
+    shown: async (page) => {
+      const seen = await page.locator('[data-need]').evaluateAll((all) => all.map((e) => [e.dataset.need, e.querySelector('a').getAttribute('href')]));
+      assert.deepEqual(seen.map(([k]) => k), overview.needs.map((x) => x.kind));
+      const way = Object.fromEntries(seen);
+      assert.equal(way.refund_due, '/orders?refund_due=true');
+      assert.equal(way.drift, '/reconcile?campaign=spring');
+      assert.equal(way.low_stock, '/live/spring');
+      assert.equal(way.part_down, '/system');
+    },
+  });
+});
+
+test('trouble and degraded mode are told in one sentence, with what to do', async (t) => {
+  const playing = (change) => async (page) => {
+    await page.route('**/live?*', async (r) => {
+      const answer = await (await r.fetch()).json();
+      change(answer);
+      await r.fulfill({ json: answer });
+    });
+  };
+  await everyLook(t, server, '/live/spring', 'trouble', {
+    before: playing((a) => Object.assign(a, { phase: 'trouble', state: 'frozen', note: 'ledger: 41 live units of 40' })),
+    shown: async (page, lang) => {
+      const says = await page.locator('[data-sentence]').innerText();
+      assert.match(says, lang === 'en' ? /^✗ .*41 live units of 40/ : /^✗ .*41 live units of 40/);
+      assert.equal(await page.locator('.strip [data-check]').count(), 0, 'one sentence, not four checks');
+      await page.locator('.strip').getByRole('button').first().waitFor();
+      await page.evaluate(() => { // the server's own words are data
+        for (const e of document.querySelectorAll('[data-sentence]')) e.setAttribute('data-data', '');
+      });
+    },
+  });
+  await everyLook(t, server, '/live/spring', 'degraded', {
+    before: playing((a) => {
+      a.phase = 'degraded';
+      a.health.parts = { ledger: 'up', redis: 'down', broker: 'up' };
+    }),
+    shown: async (page) => {
+      assert.match(await page.locator('[data-sentence]').innerText(), /^! .*redis/);
+      await page.locator('[data-figure=health] .tag.bad').first().waitFor();
+    },
+  });
+});
+
+test('jobs show how far they are, and stopping one says what stays done', async (t) => {
+  const job = (id, kind, state, more = {}) => ({ id, kind, state, author: 'ops', total: 1000, done: 400, failed: 0, node: 'n1',
+    created_at: new Date(Date.now() - 60_000).toISOString(), beat_at: new Date().toISOString(), ...more });
+  const items = [
+    job('job_1', 'dead_letters.replay', 'running', { failed: 3 }), job('job_2', 'blocklist.import', 'done', { done: 1000 }),
+    job('job_3', 'dead_letters.discard', 'failed', { fault: 'the ledger is away' }), job('job_4', 'rehearsal', 'cancelled', { total: -1 }),
+  ];
+  await everyLook(t, server, '/jobs', 'jobs', {
+    before: (page) => page.route(/admin\/jobs\?/, (r) => r.fulfill({ json: { items } })),
+    shown: async (page) => {
+      const rows = await page.locator('.ant-table-row').allInnerTexts();
+      assert.match(rows[0], /400 \/ 1,000/);
+      assert.match(rows[0], /3/);
+      assert.match(rows[3], /400 \/ —/);
+      assert.equal(await page.locator('.ant-table-row').first().getByRole('progressbar').getAttribute('aria-valuenow'), '40');
+      assert.equal(await page.locator('.ant-table-row button:not(.ant-table-row-expand-icon)').count(), 1, 'only what runs can be stopped');
+    },
+  });
+});
+
+test('a paid order is refunded once its id is typed', async (t) => {
+  const c = await claim('spring', 'rich');
+  const order = (await server.admin('GET', '/v1/admin/orders?user=rich')).items[0];
+  assert.equal(order.claim_id, c.claim_id);
+  const paid = await fetch(`${server.url}/v1/orders/${order.id}/pay`, { method: 'POST', headers: { Authorization: `Bearer ${server.token('rich')}` } });
+  assert.equal(paid.status, 200);
+  const page = await signIn(t, server, `/orders?user=rich&open=${order.id}`);
+  await page.getByRole('button', { name: 'Refund' }).click();
+  const d = dialog(page);
+  await focused(page, 'Cancel');
+  await d.locator('input').nth(0).fill('broken on arrival');
+  await d.getByRole('button', { name: 'Refund' }).click({ force: true });
+  assert.equal((await server.admin('GET', `/v1/admin/orders/${order.id}`)).state, 'paid', 'nothing was typed yet');
+  await d.locator('input').nth(1).fill(order.id);
+  await d.getByRole('button', { name: 'Refund' }).click();
+  await d.locator('[role=status]').waitFor();
+  assert.equal((await server.admin('GET', `/v1/admin/orders/${order.id}`)).state, 'refunded');
+  await everyLook(t, server, `/orders?user=rich&open=${order.id}`, 'a refunded order', { shown: (p) => p.waitForTimeout(400) });
+});
+
+test('a coupon is revoked once its code is typed', async (t) => {
+  const now = Date.now();
+  await server.admin('POST', '/v1/admin/campaigns', {
+    id: 'coupons', kind: 'coupon', title: 'Coupons', total: 5, per_user_limit: 1, starts_at: new Date(now - 1000).toISOString(),
+    ends_at: new Date(now + 3_600_000).toISOString(), protection: { pass: 'off' },
+    coupon: { type: 'amount_off', value: 500, currency: 'CNY', valid_days: 3 },
+  });
+  await claim('coupons', 'carol');
+  const { code } = (await server.admin('GET', '/v1/admin/coupons?user=carol')).items[0];
+  const page = await signIn(t, server, `/coupons?user=carol&open=${code}`);
+  await page.getByRole('button', { name: 'Revoke' }).click();
+  const d = dialog(page);
+  await focused(page, 'Cancel');
+  await d.locator('input').nth(0).fill('by mistake');
+  await d.locator('input').nth(1).fill(code);
+  await d.getByRole('button', { name: 'Revoke' }).click();
+  await d.locator('[role=status]').waitFor();
+  assert.equal((await server.admin('GET', `/v1/admin/coupons/${code}`)).state, 'revoked');
+  await everyLook(t, server, `/coupons?user=carol&open=${code}`, 'a revoked coupon', { shown: (p) => p.waitForTimeout(400) });
+});
+
+test('one press on the clock goes from your zone to UTC and to the zone of the sales, and is remembered', async (t) => {
+  const page = await signIn(t, server, '/campaigns/spring', { timezoneId: 'America/New_York' });
+  await settled(page);
+  const clock = page.locator('[data-zone]');
+  const time = () => page.locator('main time').first().innerText();
+  assert.match(await time(), /UTC-[45]$/);
+  await clock.click();
+  assert.match(await time(), /UTC$/);
+  await clock.click();
+  assert.match(await time(), /UTC\+8$/);
+  assert.match(await clock.innerText(), /UTC\+8 *Asia\/Shanghai/);
+  await page.getByRole('button', { name: 'Admin' }).click();
+  await page.getByLabel('Zone of the sales').selectOption('Asia/Tokyo');
+  assert.match(await time(), /UTC\+9$/);
+  await page.reload();
+  await clock.waitFor();
+  await settled(page);
+  assert.match(await time(), /UTC\+9$/);
+  await clock.click();
+  assert.match(await time(), /UTC-[45]$/);
+});
+
+test('what the server exports is what the buttons give', async (t) => {
+  const page = await signIn(t, server, '/campaigns/spring/report');
+  await settled(page);
+  const file = async (name) => {
+    const [d] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name, exact: true }).click()]);
+    const chunks = [];
+    for await (const c of await d.createReadStream()) chunks.push(c);
+    return Buffer.concat(chunks).toString('utf8');
+  };
+  assert.match(await file('CSV'), /^\ufefffigure,value\r?\n/);
+  assert.match(await file('CSV by time'), /^\ufeffstart,width_ms/);
+  await go(page, '/audit?action=block');
+  const log = await file('All that fit, CSV');
+  assert.match(log, /^\ufeffseq,at,actor/);
+});

@@ -4,7 +4,7 @@ import test from 'node:test';
 import { load } from './load.mjs';
 
 const { money, percent, count, minorDigits } = await load('lib/money.ts');
-const { stamp, offsetName, span, countdown } = await load('lib/times.ts');
+const { stamp, offsetName, offsetMinutes, nextZone, isZone, span, countdown } = await load('lib/times.ts');
 const { age } = await load('lib/stale.ts');
 const { funnel } = await load('lib/funnel.ts');
 const { Series, rates, columns, keepMs } = await load('lib/buckets.ts');
@@ -21,6 +21,21 @@ test('money is in minor units, and unknown is a dash', () => {
   assert.equal(count(null, 'en'), '—');
   assert.equal(percent(1, 0, 'en'), '—');
   assert.equal(percent(3, 100, 'en'), '3%');
+});
+
+test("a time in the zone of the sales has that zone's offset of then, and one press goes round three zones", () => {
+  assert.equal(stamp(Date.UTC(2026, 5, 18, 12), 'Asia/Shanghai'), '2026-06-18 20:00:00 UTC+8');
+  assert.equal(stamp(Date.UTC(2026, 0, 18, 12), 'America/New_York'), '2026-01-18 07:00:00 UTC-5');
+  assert.equal(stamp(Date.UTC(2026, 5, 18, 12), 'America/New_York'), '2026-06-18 08:00:00 UTC-4');
+  assert.equal(stamp(Date.UTC(2026, 5, 18, 12), 'Asia/Kolkata'), '2026-06-18 17:30:00 UTC+5:30');
+  assert.equal(offsetMinutes(Date.UTC(2026, 2, 8, 6, 59), 'America/New_York'), -300);
+  assert.equal(offsetMinutes(Date.UTC(2026, 2, 8, 7), 'America/New_York'), -240, 'the hour that is left out');
+  assert.equal(stamp(0.5, 'No/Where'), '1970-01-01 00:00:00 UTC');
+  assert.equal(isZone('Asia/Shanghai'), true);
+  for (const bad of ['No/Where', 'utc', 'viewer', '']) assert.equal(isZone(bad), false, bad);
+  let zone = 'viewer';
+  const seen = [1, 2, 3].map(() => (zone = nextZone(zone, 'Asia/Tokyo')));
+  assert.deepEqual(seen, ['utc', 'Asia/Tokyo', 'viewer']);
 });
 
 test('every time has its offset', () => {

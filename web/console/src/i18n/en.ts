@@ -732,7 +732,7 @@ const texts: Record<string, string> = {
   'top.skip': 'Skip to the content',
   'top.theme': 'Theme',
   'top.until': 'signed in until',
-  'top.zone': 'Your zone or UTC',
+  'top.zone': 'One press: your zone, UTC, {{zone}}',
   'unit.d': 'd',
   'unit.days': '{{n}} days',
   'unit.h': 'h',
@@ -774,6 +774,8 @@ const texts: Record<string, string> = {
   'why.notUnpaid': 'Only an unpaid order can be closed',
   'why.over': "The campaign's state does not allow this",
   yes: 'Yes',
+  'zone.sales': 'Zone of the sales',
+  'zone.viewer': 'yours',
 };
 
 export default texts;

@@ -725,7 +725,7 @@ const texts: Record<string, string> = {
   'top.skip': '跳到正文',
   'top.theme': '主题',
   'top.until': '登录有效至',
-  'top.zone': '切换本地时区与 UTC',
+  'top.zone': '点击切换：本地时区、UTC、{{zone}}',
   'unit.d': '天',
   'unit.days': '{{n}} 天',
   'unit.h': '小时',
@@ -767,6 +767,8 @@ const texts: Record<string, string> = {
   'why.notUnpaid': '仅待付款订单可关闭',
   'why.over': '活动当前状态不允许',
   yes: '是',
+  'zone.sales': '活动时区',
+  'zone.viewer': '本地',
 };
 
 export default texts;

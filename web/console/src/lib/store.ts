@@ -1,12 +1,13 @@
 import { useSyncExternalStore } from 'react';
 import { age } from './stale.ts';
-import type { Zone } from './times.ts';
+import { isZone, type Zone } from './times.ts';
 
 /** Prefs are what a person has chosen for this browser. */
 export interface Prefs {
   lang: 'zh' | 'en';
   theme: 'auto' | 'light' | 'dark';
   zone: Zone;
+  saleZone: string; // where the sales are: what a campaign's times are meant in
   refresh: 1 | 5 | 0; // seconds; 0 is paused
   keys: boolean; // single-letter keys
 }
@@ -18,6 +19,7 @@ function load(): Prefs {
     lang: navigator.language.toLowerCase().startsWith('zh') ? 'zh' : 'en',
     theme: 'auto',
     zone: 'viewer',
+    saleZone: 'Asia/Shanghai',
     refresh: 1,
     keys: true,
   };
@@ -25,7 +27,8 @@ function load(): Prefs {
     const was = JSON.parse(localStorage.getItem(at) ?? '{}') as Partial<Prefs>;
     if (was.lang === 'zh' || was.lang === 'en') prefs.lang = was.lang;
     if (was.theme === 'light' || was.theme === 'dark') prefs.theme = was.theme;
-    if (was.zone === 'utc') prefs.zone = 'utc';
+    if (was.saleZone && isZone(was.saleZone)) prefs.saleZone = was.saleZone;
+    if (was.zone === 'utc' || was.zone === prefs.saleZone) prefs.zone = was.zone;
     if (was.refresh === 5 || was.refresh === 0) prefs.refresh = was.refresh;
     if (was.keys === false) prefs.keys = false;
   } catch {

@@ -1,11 +1,48 @@
-/** Zone is whose clock a time is shown by. */
-export type Zone = 'viewer' | 'utc';
+/** Zone is whose clock a time is shown by: the person's own, UTC, or an IANA zone such as Asia/Shanghai. */
+export type Zone = 'viewer' | 'utc' | (string & {});
 
 const pad = (n: number, width = 2) => String(Math.abs(n)).padStart(width, '0');
 
+/** Offsets of named zones by the quarter of an hour: to format each moment would cost too much once a second. */
+const offsets = new Map<string, number>();
+const quarter = 900_000;
+
+function namedOffset(at: number, zone: string): number {
+  const key = `${zone} ${Math.floor(at / quarter)}`;
+  const known = offsets.get(key);
+  if (known !== undefined) return known;
+  let minutes = 0;
+  try {
+    const parts = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).formatToParts(at);
+    const m = /([+-])(\d+):(\d+)/.exec(parts.find((p) => p.type === 'timeZoneName')?.value ?? '');
+    if (m) minutes = (m[1] === '-' ? -1 : 1) * (Number(m[2]) * 60 + Number(m[3]));
+  } catch {
+    // No such zone here: UTC, and it says so.
+  }
+  if (offsets.size > 2000) offsets.clear();
+  offsets.set(key, minutes);
+  return minutes;
+}
+
+/** Says whether this browser knows a zone of that name. */
+export function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name });
+    return name.includes('/');
+  } catch {
+    return false;
+  }
+}
+
 /** Gives the offset of a zone at a moment in minutes east of Greenwich. */
 export function offsetMinutes(at: number, zone: Zone): number {
-  return zone === 'utc' ? 0 : -new Date(at).getTimezoneOffset();
+  if (zone === 'utc') return 0;
+  return zone === 'viewer' ? -new Date(at).getTimezoneOffset() : namedOffset(at, zone);
+}
+
+/** Gives the zone that one press on the clock goes to: the person's own, UTC, the sales', and round again. */
+export function nextZone(zone: Zone, sales: string): Zone {
+  return zone === 'viewer' ? 'utc' : zone === 'utc' ? sales : 'viewer';
 }
 
 /** Gives "UTC+8", "UTC-3:30" or "UTC". */

@@ -6,7 +6,7 @@ import { type Data, useData } from '../lib/data.ts';
 import { go, Link, usePath } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { type Prefs, setPrefs, useNow, usePrefs } from '../lib/store.ts';
-import { clock, offsetMinutes, offsetName } from '../lib/times.ts';
+import { clock, nextZone, offsetMinutes, offsetName } from '../lib/times.ts';
 import { navigation, routes } from '../routes.tsx';
 import { useSession } from '../session.tsx';
 import { DataAge, Time } from './bits.tsx';
@@ -140,18 +140,47 @@ function Environment() {
 
 function ServerClock() {
   const { t } = useTranslation();
-  const { zone } = usePrefs();
+  const { zone, saleZone } = usePrefs();
   useNow();
   const now = serverNow();
   return (
     <button
       type="button"
       className="plainbutton num"
-      title={t('top.zone')}
-      onClick={() => setPrefs({ zone: zone === 'utc' ? 'viewer' : 'utc' })}
+      title={t('top.zone', { zone: saleZone })}
+      data-zone={zone}
+      onClick={() => setPrefs({ zone: nextZone(zone, saleZone) })}
     >
-      {clock(now, zone)} {offsetName(offsetMinutes(now, zone))}
+      {clock(now, zone)} {offsetName(offsetMinutes(now, zone))}{' '}
+      <span className="muted small">
+        {zone === 'viewer' ? t('zone.viewer') : zone === 'utc' ? '' : <span data-data>{zone}</span>}
+      </span>
     </button>
+  );
+}
+
+const zones = Intl.supportedValuesOf('timeZone');
+
+/** The zone that the sales' times are meant in: campaigns have none of their own. */
+function SaleZone() {
+  const { t } = useTranslation();
+  const { zone, saleZone } = usePrefs();
+  return (
+    <label className="row">
+      {t('zone.sales')}{' '}
+      <select
+        className="zonepick"
+        value={saleZone}
+        data-data
+        onChange={(e) =>
+          setPrefs({ saleZone: e.target.value, zone: zone === 'viewer' || zone === 'utc' ? zone : e.target.value })
+        }
+      >
+        {[...new Set([saleZone, ...zones])].map((z) => (
+          <option key={z}>{z}</option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -210,6 +239,7 @@ function Account() {
           <div className="row">
             <Choices />
           </div>
+          <SaleZone />
           <label className="row">
             <input
               type="checkbox"
