@@ -141,7 +141,8 @@ sdk:
 
 .PHONY: browser
 browser: build chromium servers
-	cd web/e2e && npm ci --no-audit --no-fund --silent && node --test all.mjs
+	cd web/e2e && npm ci --no-audit --no-fund --silent && \
+		node --test --test-concurrency=2 all.mjs $(if $(E2E_ONLY),,whole.test.mjs)
 
 # Eight cells of the chaos matrix; the seed is printed.
 CHAOS_ARGS ?=
