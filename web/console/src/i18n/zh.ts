@@ -245,7 +245,7 @@ const texts: Record<string, string> = {
   'health.skew': '时钟偏差 {{ms}} 毫秒',
   'health.title': '健康状况',
   'job.allowlist.import': '导入白名单',
-  'job.blocklist.import': '导入黑名单',
+  'job.blocklist.import': '导入封禁名单',
   'job.dead_letters.discard': '放弃死信',
   'job.dead_letters.replay': '重放死信',
   'job.rehearsal': '演练',
