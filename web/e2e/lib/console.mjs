@@ -49,6 +49,7 @@ export async function holds(page, where, lang, scheme) {
     const name = where.replace(/[^a-z0-9]+/gi, '-');
     for (const width of [1440, 360]) {
       await page.setViewportSize({ width, height: 900 });
+      await page.waitForTimeout(500); // drawers take their new width by and by
       await page.screenshot({ path: `${process.env.E2E_PICTURES}/${name}-${width}.png`, fullPage: width === 1440 });
     }
     await page.setViewportSize({ width: 1280, height: 800 });
