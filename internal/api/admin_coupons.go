@@ -141,7 +141,7 @@ func (a *Admin) registerCoupons(api huma.API) {
 		func(ctx context.Context, in *CouponPath) (*couponOutput, error) {
 			return answer(desk.Get(ctx, in.Code))
 		})
-	huma.Register(api, op("POST", "/v1/admin/coupons/{code}/revoke", "Take a coupon away", sluice.RoleOperator),
+	huma.Register(api, op("POST", "/v1/admin/coupons/{code}/revoke", "Take a coupon away", sluice.RoleSupport),
 		func(ctx context.Context, in *revokeInput) (*couponOutput, error) {
 			var choice sluice.RevokeChoice
 			by := actorOf(ctx)

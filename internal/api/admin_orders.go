@@ -235,7 +235,7 @@ func (a *Admin) registerOrderSteps(api huma.API, desk OrderDesk) {
 		}
 		return &orderOutput{Body: adminOrderOf(&o)}, nil
 	}
-	huma.Register(api, op("POST", "/v1/admin/orders/{id}/cancel", "Cancel an unpaid order", sluice.RoleOperator),
+	huma.Register(api, op("POST", "/v1/admin/orders/{id}/cancel", "Cancel an unpaid order", sluice.RoleSupport),
 		func(ctx context.Context, in *cancelInput) (*orderOutput, error) {
 			id, err := orderID(in.ID)
 			if err != nil {
@@ -247,7 +247,7 @@ func (a *Admin) registerOrderSteps(api huma.API, desk OrderDesk) {
 			}
 			return answer(desk.CancelFor(ctx, id, by))
 		})
-	refund := op("POST", "/v1/admin/orders/{id}/refund", "Mark an order's money as given back", sluice.RoleOperator)
+	refund := op("POST", "/v1/admin/orders/{id}/refund", "Mark an order's money as given back", sluice.RoleSupport)
 	refund.Description += " The shop moves the money; Sluice marks and announces it. Where money came late or twice, " +
 		"the first refund is of that; extra_only never touches the order itself and is safe to repeat."
 	huma.Register(api, refund, func(ctx context.Context, in *refundInput) (*orderOutput, error) {

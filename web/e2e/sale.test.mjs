@@ -147,6 +147,30 @@ describe('one click', { concurrency: 2 }, () => {
     assert.deepEqual([...new Set(fake.posts().map((x) => x.body.request_id))], [first]);
   });
 
+  test('clicks in two tabs in the same instant are one claim of one id', async (t) => {
+    for (let round = 0; round < 4; round++) {
+      const fake = new Fake();
+      const context = await tab(t);
+      fake.claims = [fake.claim('queued')];
+      fake.found = [undefined, undefined, fake.claim('queued')]; // nobody has it yet when the second tab asks
+      const one = await fake.open(context, server.url);
+      const two = await fake.open(context, server.url);
+      await Promise.all([state(one, 'armed'), state(two, 'armed')]);
+      const at = Date.now() + 300;
+      const click = (page) => page.evaluate((when) => new Promise((f) => {
+        setTimeout(() => {
+          while (Date.now() < when); // both at the same millisecond
+          document.getElementById('go').click();
+          f();
+        }, when - 20 - Date.now());
+      }), at);
+      await Promise.all([click(one), click(two)]);
+      await Promise.all([state(one, 'queued'), state(two, 'queued')]);
+      assert.equal(new Set(fake.posts().map((x) => x.body.request_id)).size, 1, `round ${round}`);
+      await context.close();
+    }
+  });
+
   test('a reply that is cut and a true result that is a refusal', async (t) => {
     const fake = new Fake();
     fake.claims = [cut, () => {

@@ -158,6 +158,11 @@ test('a file runs nothing in a spreadsheet', () => {
   assert.equal(cell('@sum'), "'@sum");
   assert.equal(cell(-5), '-5');
   assert.equal(cell('+1+1'), "'+1+1");
+  for (const s of ['-2+3', '\t=1', '|calc', '%x', '  =1', '\u00a0=1', '\u3000＝1', '＝1', '＋1', '－1', '＠sum'])
+    assert.equal(cell(s), `'${s}`, s);
+  for (const s of ['\r=1', '\n=1']) assert.equal(cell(s), `"'${s}"`);
+  assert.equal(cell({ note: '=1' }), '"{""note"":""=1""}"');
+  assert.match(csv(['=a'], []), /^\ufeff'=a\r\n/);
   assert.equal(csv(['a', 'b'], [{ a: 1, b: 'x,y' }]), '\ufeffa,b\r\n1,"x,y"\r\n');
 });
 

@@ -276,22 +276,40 @@ export function salePage(app: App, id: string) {
     go.focus();
   }
 
+  /**
+   * The id of a claim: the one that is noted, else a new one. Tabs that are clicked in the same instant agree on one:
+   * the first is not held up, the others wait until they see what it noted.
+   */
+  function agree(): Promise<{ id: string; known: boolean }> {
+    const pick = () => {
+      const known = note();
+      const n = known ?? { user: app.user(), id: app.randomID(), t: Date.now() };
+      app.keep("localStorage", noteKey(), JSON.stringify(n));
+      return { id: n.id, known: !!known };
+    };
+    return new Promise((f) => {
+      if (note() || !navigator.locks) return f(pick());
+      navigator.locks.request(noteKey(), { signal: AbortSignal.timeout?.(500) }, () => {
+        f(pick());
+        return new Promise((over) => { setTimeout(over, 100); });
+      }).catch(() => f(pick())); // locks are forbidden here, or somebody holds one for too long
+    });
+  }
+
   /** One click, one request id. It is noted before it is sent, so that a reload and a second tab go on with it. */
   async function buy(resumes: boolean, renewed = false) {
     if (running || !app.token) return;
     const mine = new AbortController();
     running = mine;
-    const known = note();
-    const n = known ?? { user: app.user(), id: app.randomID(), t: Date.now() };
-    app.keep("localStorage", noteKey(), JSON.stringify(n));
     if (!resumes) clickedAt = now();
     retries = 0;
     phase = resumes ? "unknown" : "sending";
     paint();
     let again = false;
+    const n = await agree();
     try {
       done(await sluice.claim(id, {
-        requestID: n.id, resume: resumes || !!known, campaign: c, signal: mine.signal, onProgress: progress,
+        requestID: n.id, resume: resumes || n.known, campaign: c, signal: mine.signal, onProgress: progress,
       }));
     } catch (e) {
       const x = e as SluiceError;

@@ -927,7 +927,7 @@ export interface paths {
         put?: never;
         /**
          * Take a coupon away
-         * @description Needs an API key of role operator or above.
+         * @description Needs an API key of role support or above.
          */
         post: operations["post-coupons-code-revoke"];
         delete?: never;
@@ -1235,7 +1235,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an unpaid order
-         * @description Needs an API key of role operator or above.
+         * @description Needs an API key of role support or above.
          */
         post: operations["post-orders-id-cancel"];
         delete?: never;
@@ -1255,7 +1255,7 @@ export interface paths {
         put?: never;
         /**
          * Mark an order's money as given back
-         * @description Needs an API key of role operator or above. The shop moves the money; Sluice marks and announces it. Where money came late or twice, the first refund is of that; extra_only never touches the order itself and is safe to repeat.
+         * @description Needs an API key of role support or above. The shop moves the money; Sluice marks and announces it. Where money came late or twice, the first refund is of that; extra_only never touches the order itself and is safe to repeat.
          */
         post: operations["post-orders-id-refund"];
         delete?: never;

@@ -1,5 +1,5 @@
-/** What spreadsheets take for a formula. */
-const formula = /^[=+\-@\t\r]/;
+/** What spreadsheets take for a formula, in ASCII and in full width, or run as a command; as the server's exports have it. */
+const formula = /^(?:[=+\-@\t\r\n|%＝＋－＠]|[ \u00a0\u3000]+[=＝])/;
 const plainNumber = /^-?\d+(\.\d+)?$/;
 
 /** Gives one cell: quoted where needed, and with an apostrophe before what a spreadsheet would run. */
