@@ -186,10 +186,11 @@ type Node struct {
 type NodeStanding struct {
 	Epochs map[string]int64 `json:"epochs,omitempty"` // by campaign: the epoch that it admits in
 	Cut    []string         `json:"cut,omitempty"`    // campaigns whose breaker is open: it does not ask the gate for them
+	Passes map[string]int64 `json:"passes,omitempty"` // by campaign: passes that it has handed out since it began
 }
 
 // Known says whether the node has told its standing.
-func (s NodeStanding) Known() bool { return s.Epochs != nil }
+func (s NodeStanding) Known() bool { return s.Epochs != nil || s.Passes != nil }
 
 // Alive says whether the node's last heartbeat is recent.
 func (n Node) Alive() bool { return n.AgeMS < NodeAlive }

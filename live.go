@@ -93,6 +93,7 @@ type Health struct {
 	InForce     int                  // live nodes that have the newest settings in force
 	Skew        time.Duration        // the largest of a live node's clock, either way
 	Letters     int64                // dead letters that wait for a person; -1: not known
+	Passes      map[string]int64     // by campaign: handed out by the nodes that live, since each began
 	Oldest      Millis               // when the oldest message of the queue came; zero: nothing waits, or no queue
 }
 
@@ -133,6 +134,8 @@ type LiveLook struct {
 	Latency   Histogram         // of the last five seconds
 	Failing   int64             // UNAVAILABLE in the last five seconds
 	PerSecond int64             // units that are settled a second
+	Passes    int64             // handed out by the nodes that live, since each began
+	PassRate  int64             // of them a second
 	Exact     bool              // the last measure came out exactly
 	ExactAt   Millis            // when one did last
 	Off       int64             // by how many units the last measure did not

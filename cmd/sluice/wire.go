@@ -36,6 +36,7 @@ type parts struct {
 	tokens     *gate.Tokens
 	gate       *gate.Gate
 	passKeys   *pass.Keys
+	passes     *pass.Desk
 	challenges *challenge.Desk
 	once       sluice.Once // what came once: on all nodes where there is a Redis, else on this one
 	board      *board
@@ -94,6 +95,7 @@ func openParts(ctx context.Context, s *server) (*parts, error) {
 	if err := p.openGate(ctx, s); err != nil {
 		return nil, err
 	}
+	p.passes = p.newPassDesk(s)
 	p.board = &board{gate: p.gate, logDecisions: s.cfg.DecisionLog.On}
 	if p.remote != nil {
 		p.board.queue, p.board.degrade = p.remote.queue, p.remote.admission.Degrade

@@ -28,7 +28,7 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		OnAnswer: s.metrics.Answer, Typical: p.typical,
 	}, api.PublicDeps{
 		Gate: p.gate, Claims: p.claims, Campaigns: shopWindow{p}, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
-		Passes: p.newPassDesk(s),
+		Passes: p.passes,
 		Pages:  pages, SignIn: devSignIn(s),
 	})
 }

@@ -75,13 +75,22 @@ func (p *parts) openFleet(s *server) (admin.SwitchesConfig, error) {
 		},
 		Slow: []fleet.Loader{{What: "audiences", Load: p.loadAudiences}},
 	}
+	fc.Standing = p.standing
 	if r := p.remote; r != nil {
-		sc.Control, fc.Control, fc.Nudges = r.control, r.control, r.nudges
-		fc.Flushed, fc.Standing = r.admission.Flushed, r.admission.Standing
+		sc.Control, fc.Control, fc.Nudges, fc.Flushed = r.control, r.control, r.nudges, r.admission.Flushed
 	}
 	fc.Switches = fleet.NewSwitches(sc)
 	p.fleet = fleet.New(fc)
 	return admin.SwitchesConfig{Ledger: fc.Switches, Fleet: p.fleet}, nil
+}
+
+// standing is what this node does for the campaigns that it sells.
+func (p *parts) standing() (s sluice.NodeStanding) {
+	if p.remote != nil {
+		s = p.remote.admission.Standing()
+	}
+	s.Passes = p.passes.Issued()
+	return s
 }
 
 // join takes part in the fleet: from then on others wait for this node, and it follows what they change.

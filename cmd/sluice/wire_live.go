@@ -42,6 +42,7 @@ func (p *parts) health(ctx context.Context) sluice.Health {
 			h.Parts["payments"] = sluice.PartMarked
 		}
 	}
+	h.Passes = p.passes.Issued()
 	if p.fleet != nil {
 		p.fleetHealth(ctx, &h)
 	}
@@ -64,6 +65,7 @@ func (p *parts) fleetHealth(ctx context.Context, h *sluice.Health) {
 		return
 	}
 	h.Alive, h.Dead, h.InForce = 0, 0, 0
+	self := p.fleet.Self().ID
 	var latest int64
 	for _, n := range nodes {
 		latest = max(latest, n.Settings)
@@ -74,6 +76,11 @@ func (p *parts) fleetHealth(ctx context.Context, h *sluice.Health) {
 			continue
 		}
 		h.Alive++
+		if n.ID != self { // its own are in already, as they are now
+			for id, issued := range n.Standing.Passes {
+				h.Passes[id] += issued
+			}
+		}
 		if n.Settings == latest {
 			h.InForce++
 		}

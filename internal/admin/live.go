@@ -70,6 +70,7 @@ type watched struct {
 	took    time.Duration
 	sold    int64 // units settled at the look before
 	soldAt  sluice.Millis
+	passes  int64 // handed out at the look before
 
 	verifying sync.Mutex // guards the next two
 	busy      bool
@@ -199,7 +200,11 @@ func (l *Live) refresh(ctx context.Context, id string, w *watched) error {
 	if dt := now - w.soldAt; w.soldAt > 0 && dt > 0 {
 		v.PerSecond = max(0, (settled-w.sold)*1000/int64(dt))
 	}
-	w.sold, w.soldAt = settled, now
+	v.Passes = v.Health.Passes[id]
+	if dt := now - w.soldAt; w.soldAt > 0 && dt > 0 {
+		v.PassRate = max(0, (v.Passes-w.passes)*1000/int64(dt))
+	}
+	w.sold, w.soldAt, w.passes = settled, now, v.Passes
 	v.Phase = v.Campaign.Phase(now, v.Switches, l.cfg.Degraded != nil && l.cfg.Degraded(id))
 	l.verify(id, w, now.Time())
 	w.verifying.Lock()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -71,6 +72,10 @@ type (
 		By       string  `json:"by,omitempty"`
 		Reason   string  `json:"reason,omitempty"`
 	}
+	livePasses struct {
+		Issued int64 `json:"issued" doc:"By the nodes that live, since each began"`
+		PerSec int64 `json:"per_s"`
+	}
 	liveAnswer struct {
 		AsOfMS    int64                `json:"as_of_ms"`
 		State     sluice.CampaignState `json:"state"`
@@ -93,6 +98,7 @@ type (
 		Rate      liveRate             `json:"rate"`
 		Backlog   liveBacklog          `json:"backlog"`
 		Checks    liveChecks           `json:"checks"`
+		Passes    *livePasses          `json:"passes,omitempty" doc:"Where the campaign asks for passes"`
 		Unpaid    *liveUnpaid          `json:"unpaid,omitempty" doc:"Of goods"`
 		Health    liveHealth           `json:"health"`
 		Switches  []liveSwitch         `json:"switches,omitempty" nullable:"false" doc:"Set for server or campaign"`
@@ -136,6 +142,9 @@ func liveAnswerOf(v *sluice.LiveLook) liveAnswer {
 	}
 	if c.Queued > 0 && v.PerSecond > 0 {
 		a.Backlog.DrainMS = c.Queued * 1000 / v.PerSecond
+	}
+	if cmp.Or(c.Protection.Pass, sluice.PassOff) != sluice.PassOff || c.Protection.Signature {
+		a.Passes = &livePasses{v.Passes, v.PassRate}
 	}
 	if c.Kind == sluice.KindGoods {
 		u := &v.Unpaid

@@ -74,7 +74,7 @@ func nodesOf(all []sluice.Node, self string) *nodeListOutput {
 			ID: n.ID, Name: n.Name, Self: n.ID == self, Alive: n.Alive(), AgeMS: n.AgeMS, Version: n.Version, Addr: n.Addr,
 			StartedAt: n.StartedAt.Time(), Settings: n.Settings, InForce: n.Settings == latest, SkewMS: n.SkewMS,
 		}
-		if s := n.Standing; s.Known() {
+		if s := n.Standing; s.Epochs != nil {
 			is.Epochs, is.Breaker = s.Epochs, &nodeBreaker{len(s.Cut) > 0, append([]string{}, s.Cut...)}
 		}
 		out.Body.Items = append(out.Body.Items, is)

@@ -40,7 +40,7 @@ type Config struct {
 	Control  Control // nil without a Redis
 	Nudges   Nudges  // nil without a Redis
 	Fast     []Loader
-	Slow     []Loader                   // those that may take seconds; a node reports its settings without waiting for them
+	Slow     []Loader                   // those that may take seconds; a node reports its settings before them
 	Flushed  func() map[string]int64    // what Node.Flushed says; nil: nothing
 	Standing func() sluice.NodeStanding // what Node.Standing says; nil: nothing
 	Every    time.Duration              // default DefaultEvery

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-sale/sluice"
@@ -48,8 +50,11 @@ type DeskConfig struct {
 	Now        func() time.Time  // default time.Now
 }
 
-// Desk hands out passes and challenges. Safe for concurrent use; it keeps nothing.
-type Desk struct{ cfg DeskConfig }
+// Desk hands out passes and challenges. Safe for concurrent use; it keeps how many it gave, and nothing else.
+type Desk struct {
+	cfg    DeskConfig
+	issued sync.Map // campaign -> *atomic.Int64
+}
 
 // NewDesk makes the desk.
 func NewDesk(cfg DeskConfig) *Desk {
@@ -63,7 +68,17 @@ func NewDesk(cfg DeskConfig) *Desk {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Desk{cfg}
+	return &Desk{cfg: cfg}
+}
+
+// Issued gives how many passes this desk has handed out, by campaign.
+func (d *Desk) Issued() map[string]int64 {
+	all := map[string]int64{}
+	d.issued.Range(func(id, n any) bool {
+		all[id.(string)] = n.(*atomic.Int64).Load()
+		return true
+	})
+	return all
 }
 
 // Ask answers who asks for a pass: with it, with a challenge to solve first, or with the reason why there is neither. A
@@ -197,5 +212,10 @@ func (d *Desk) give(q *sluice.PassAsk, st *sluice.Standing, solved bool) (a slui
 		}
 		a.SigningKey = string(key[:])
 	}
+	n, ok := d.issued.Load(c.ID)
+	if !ok {
+		n, _ = d.issued.LoadOrStore(c.ID, new(atomic.Int64))
+	}
+	n.(*atomic.Int64).Add(1)
 	return a, nil
 }

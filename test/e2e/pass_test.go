@@ -297,6 +297,17 @@ func passesOnTwoNodes(t *testing.T, admission, queue string) {
 	}
 	answer := map[string]any{"challenge_id": ask.Challenge.ID, "solution": solution}
 	p := askPass(t, two, "spring", "alice", "phone", answer, 200)
+	var look struct {
+		Passes struct {
+			Issued int64 `json:"issued"`
+		} `json:"passes"`
+	}
+	if !one.Eventually(15*time.Second, func() bool { // the other node gave it
+		one.Admin(t, "GET", "/v1/admin/campaigns/spring/live", nil, 200).Into(t, &look)
+		return look.Passes.Issued == 1
+	}) {
+		t.Errorf("the live view tells of %d passes", look.Passes.Issued)
+	}
 	if again := askPass(t, one, "spring", "alice", "phone", answer, http.StatusUnprocessableEntity); again.Pass != "" {
 		t.Errorf("one solution gave two passes: %+v", again)
 	}

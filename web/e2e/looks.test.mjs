@@ -14,8 +14,8 @@ const switched = (name) => [{ name, campaign: true, value: 1, since_ms: at - 60_
 
 /** The answer's fields of each look. */
 const looks = {
-  before: { state: 'scheduled' },
-  armed: { state: 'scheduled' },
+  before: { state: 'scheduled', passes: { issued: 0, per_s: 0 } },
+  armed: { state: 'scheduled', passes: { issued: 12_345, per_s: 678 } },
   live: { state: 'live' },
   paused: { state: 'paused', note: 'the shop is down', switches: switched('paused') },
   stopped: { state: 'live', switches: switched('closed') },

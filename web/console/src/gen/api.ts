@@ -2739,6 +2739,8 @@ export interface components {
             p50_us: number;
             /** Format: int64 */
             p99_us: number;
+            /** @description Where the campaign asks for passes */
+            passes?: components["schemas"]["LivePasses"];
             /** @description trouble, stopped, paused, degraded, before, armed, live … */
             phase: string;
             /** Format: int64 */
@@ -2839,6 +2841,15 @@ export interface components {
              * @description The largest of a node's clock
              */
             skew_ms: number;
+        };
+        LivePasses: {
+            /**
+             * Format: int64
+             * @description By the nodes that live, since each began
+             */
+            issued: number;
+            /** Format: int64 */
+            per_s: number;
         };
         LiveRate: {
             /**

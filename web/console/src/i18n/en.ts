@@ -221,6 +221,8 @@ const texts: Record<string, string> = {
   'fig.noBacklog': 'nothing waits',
   'fig.of': '{{n}} of {{of}}',
   'fig.oldest': 'oldest {{age}}, empty in {{drain}}',
+  'fig.passRate': '{{n}} a second',
+  'fig.passes': 'Passes given out',
   'fig.peak': 'peak {{n}} at {{at}}',
   'fig.rate': 'Claims per second',
   'filter.all': 'All',

@@ -220,6 +220,8 @@ const texts: Record<string, string> = {
   'fig.noBacklog': '没有积压',
   'fig.of': '{{n}} / {{of}}',
   'fig.oldest': '最旧 {{age}}，预计 {{drain}} 清空',
+  'fig.passRate': '每秒 {{n}}',
+  'fig.passes': '已发放通行证',
   'fig.peak': '峰值 {{n}}（{{at}}）',
   'fig.rate': '每秒请求',
   'filter.all': '全部',

@@ -184,6 +184,15 @@ function Figures({ live, stale }: { live: Live; stale: boolean }) {
         value={percent(live.admitted, live.entered, lang)}
         note={t('fig.of', { n: n(live.admitted), of: n(live.entered) })}
       />
+      {live.passes && ['before', 'armed'].includes(live.phase) && (
+        <Figure
+          name="passes"
+          label={t('fig.passes')}
+          stale={stale}
+          value={n(live.passes.issued)}
+          note={t('fig.passRate', { n: n(live.passes.per_s) })}
+        />
+      )}
       <Figure
         name="latency"
         label={t('fig.latency')}
