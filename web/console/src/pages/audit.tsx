@@ -3,7 +3,7 @@ import dayjs from 'dayjs';
 import { useTranslation } from 'react-i18next';
 import { address, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
-import { go, useParam } from '../lib/router.tsx';
+import { go, Link, useParam } from '../lib/router.tsx';
 import { Code, Fault, Head, Id, Time } from '../ui/bits.tsx';
 import { List } from '../ui/list.tsx';
 
@@ -127,6 +127,15 @@ export function AuditTable(p: {
           </div>
         )}
         columns={[
+          {
+            title: '#',
+            // entries only ever come before: this one is at the top of that page for good
+            render: (_, r) => (
+              <Link to={`/audit?cursor=${r.seq + 1}`} className="num" title={t('audit.link')} data-permalink={r.seq}>
+                {r.seq}
+              </Link>
+            ),
+          },
           { title: t('field.time'), render: (_, r) => <Time at={r.at} /> },
           {
             title: t('field.actor'),

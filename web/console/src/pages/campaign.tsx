@@ -85,7 +85,6 @@ function Acts({ c }: { c: Campaign }) {
       tier: 'b',
       title: t('publish.title', { title: c.title }),
       verb: t('publish.verb'),
-      reason: 'optional',
       body: <Sentence c={c} />,
       act: (_, reason) => api('POST /v1/admin/campaigns/{id}/publish', { path: { id }, body: { reason } }),
       done: () => t('publish.done'),

@@ -82,7 +82,6 @@ function Sessions() {
       tier: 'b',
       title: t('sessions.endTitle', { name: s.name }),
       verb: t('sessions.end'),
-      reason: 'optional',
       body: t('sessions.endBody'),
       act: (_, reason) => api('DELETE /v1/admin/sessions/{id}', { path: { id: s.id }, query: { reason } as never }),
       done: () => t('sessions.ended'),

@@ -93,7 +93,9 @@ function OrderDetail({ id }: { id: string }) {
           <div className="muted">{t('refund.final')}</div>
         </div>
       ),
-      act: (_, reason) => api('POST /v1/admin/orders/{id}/refund', { path: { id }, body: { reason } }),
+      // Money that came twice is asked for by name: a second try after a lost answer never takes the order itself.
+      act: (_, reason) =>
+        api('POST /v1/admin/orders/{id}/refund', { path: { id }, body: { reason, extra_only: o.refund_due } }),
       done: () => t('refund.done'),
     });
   const close = () =>

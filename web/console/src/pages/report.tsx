@@ -40,6 +40,7 @@ export default function Report({ params }: { params: Record<string, string> }) {
             <Link to={`/campaigns/${encodeURIComponent(id)}`} className="noprint">
               {t('live.campaign')}
             </Link>
+            <CopyLink />
             <Button onClick={() => window.print()}>{t('report.print')}</Button>
             <Button href={address('GET /v1/admin/campaigns/{id}/report.csv', { id })} download>
               {t('act.csv')}
@@ -137,6 +138,26 @@ function Body({ r }: { r: ReportData }) {
       </div>
       <Replay r={r} />
     </>
+  );
+}
+
+/** The report's own address, for somebody who may only look. */
+function CopyLink() {
+  const { t } = useTranslation();
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(location.origin + location.pathname);
+      setDone(true);
+      setTimeout(() => setDone(false), 1500);
+    } catch {
+      setDone(false);
+    }
+  };
+  return (
+    <Button onClick={copy} title={t('report.linkHint')}>
+      {done ? '✓' : t('report.link')}
+    </Button>
   );
 }
 

@@ -166,7 +166,8 @@ function SetForm({
   const danger = useDanger();
   const [where, setWhere] = useState(s.global ? '' : (campaigns[0]?.id ?? ''));
   const [value, setValue] = useState<number | null>(s.kind === 'value' ? null : 1);
-  const running = campaigns.filter((c) => c.state === 'live');
+  const live = useData('GET /v1/admin/campaigns', { query: { state: 'live', limit: 200 } });
+  const running = live.data?.items ?? campaigns.filter((c) => c.state === 'live');
   const next = () => {
     close();
     const title = where ? (campaigns.find((c) => c.id === where)?.title ?? where) : t('switches.global');

@@ -1,0 +1,157 @@
+// The console by its keys, what the big screen leaves out, secrets that are shown once, links that last, and acts whose
+// answer is lost.
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import test, { after } from 'node:test';
+import { go, settled, signIn } from './lib/console.mjs';
+import { startServer } from './lib/sluice.mjs';
+
+const paymentSecret = 'a-payment-secret-of-the-tests-0123456789';
+const server = await startServer({ after, env: { SLUICE_PAYMENT_SECRET: paymentSecret } });
+await server.campaign({ id: 'spring', title: 'Spring tea', total: 40, protection: { pass: 'off' } });
+await server.campaign({ id: 'summer', title: 'Summer hats', total: 40, protection: { pass: 'off' } });
+await server.campaign({ id: 'later', title: 'Later on', ends_at: new Date(Date.now() + 9_000_000).toISOString() }, 3_600_000);
+
+const dialog = (page) => page.locator('[role=dialog]').last();
+const path = (page) => page.evaluate(() => location.pathname);
+
+test('keys: search, places, Esc; none while typing, none when they are off', async (t) => {
+  const page = await signIn(t, server, '/');
+  await settled(page);
+  for (const [letter, place] of [['l', '/live'], ['c', '/campaigns'], ['o', '/orders'], ['d', '/dead-letters']]) {
+    await page.keyboard.press('g');
+    await page.keyboard.press(letter);
+    await page.waitForFunction((want) => location.pathname === want, place);
+  }
+  for (const key of ['Control+k', 'Meta+k', '?']) {
+    await page.keyboard.press(key);
+    await dialog(page).waitFor();
+    await page.waitForFunction(() => document.activeElement?.matches('[role=dialog] input'));
+    assert.match(await dialog(page).innerText(), /g then l, c, o, d/, 'it tells the keys');
+    await page.keyboard.press('Escape');
+    await dialog(page).waitFor({ state: 'hidden' });
+  }
+  await page.keyboard.press('Control+k');
+  await page.waitForFunction(() => document.activeElement?.matches('[role=dialog] input'));
+  await page.keyboard.type('gospring tea');
+  assert.equal(await path(page), '/dead-letters', 'what is typed goes nowhere');
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('Spring tea');
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => location.pathname === '/campaigns/spring');
+  await page.getByRole('button', { name: /▾/ }).click();
+  await page.getByRole('checkbox').uncheck();
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => document.activeElement.blur());
+  for (const key of ['g', 'o', '?']) await page.keyboard.press(key);
+  await page.keyboard.press('Control+k'); // the one that is no letter goes on working
+  await dialog(page).waitFor();
+  assert.equal(await path(page), '/campaigns/spring');
+  assert.equal(await page.locator('[role=dialog]').count(), 1);
+});
+
+test('no dangerous act is on a letter, and the big screen has nothing to press', async (t) => {
+  const page = await signIn(t, server, '/live/spring');
+  await page.locator('.headacts [data-stop]').waitFor();
+  for (const key of 'abcdefghijklmnopqrstuvwxyz0123456789'.replace('g', '')) await page.keyboard.press(key);
+  assert.equal(await page.locator('[role=dialog]').count(), 0);
+  const changes = [];
+  page.on('request', (r) => { if (r.method() !== 'GET') changes.push(r.url()); });
+  await go(page, '/live/spring?kiosk=1');
+  await page.locator('.kiosk [data-figure=rate]').waitFor();
+  const pressable = () => page.locator('button, a, input, select, textarea, [role=button], [tabindex="0"]').count();
+  assert.equal(await pressable(), 0);
+  await page.route('**/live?*', (r) => r.abort());
+  await page.waitForFunction(() => document.querySelector('.strip').dataset.stale === 'true', undefined, { timeout: 12_000 });
+  assert.equal(await pressable(), 0, 'old data offers nothing either');
+  await page.unroute('**/live?*');
+  await page.waitForFunction(() => document.querySelector('.strip').dataset.stale === 'false', undefined, { timeout: 12_000 });
+  assert.deepEqual(changes, []);
+});
+
+test('a key is shown once, and no secret stays in the browser', async (t) => {
+  const page = await signIn(t, server, '/keys');
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  await dialog(page).locator('input').first().fill('the till');
+  await dialog(page).locator('.ant-btn-primary').click();
+  await page.waitForFunction(() => /slk_\w{20,}/.test(document.querySelector('[role=dialog]')?.innerText ?? ''));
+  const key = /slk_\w+/.exec(await dialog(page).innerText())[0];
+  await dialog(page).getByRole('button', { name: 'Close' }).click();
+  await page.locator('.ant-table-row', { hasText: 'the till' }).waitFor();
+  await page.reload();
+  await page.locator('.ant-table-row', { hasText: 'the till' }).waitFor();
+  const left = await page.evaluate(async () => JSON.stringify([document.documentElement.outerHTML, { ...localStorage }, { ...sessionStorage },
+    await indexedDB.databases(), document.cookie, location.href]));
+  for (const secret of [key, 'browser-tests-operator-key', 'sluice_session']) assert.ok(!left.includes(secret), secret);
+  const answers = JSON.stringify(await server.admin('GET', '/v1/admin/api-keys'));
+  assert.ok(!answers.includes(key));
+});
+
+test('an entry of the audit log has a link that shows it at the top, whatever comes later', async (t) => {
+  const page = await signIn(t, server, '/audit');
+  const first = page.locator('[data-permalink]').first();
+  await first.waitFor();
+  const seq = await first.getAttribute('data-permalink');
+  const link = await first.getAttribute('href');
+  await server.admin('POST', '/v1/admin/blocklist', { scope: 'user', value: 'mallory', reason: 'came later' });
+  await page.goto(server.adminUrl + link);
+  await first.waitFor();
+  assert.equal(await first.getAttribute('data-permalink'), seq);
+});
+
+test('a global stop names every live sale, and none other', async (t) => {
+  const page = await signIn(t, server, '/switches');
+  const row = page.locator('.ant-table-row', { has: page.locator('b', { hasText: /^closed$/ }) });
+  await row.getByRole('button', { name: 'Turn on' }).click();
+  await dialog(page).getByRole('button', { name: 'Next' }).click();
+  await page.locator('[role=dialog] [data-tier=a]').waitFor();
+  const text = await page.locator('[role=dialog] .note.warn').innerText();
+  assert.match(text, /Live sales \(2\)/);
+  assert.ok(text.includes('Spring tea') && text.includes('Summer hats') && !text.includes('Later on'), text);
+});
+
+test('money that came twice: a refund whose answer is lost is tried again, and the order itself is left alone', async (t) => {
+  const r = await fetch(`${server.url}/v1/campaigns/spring/claims`, { method: 'POST', headers: { Authorization: `Bearer ${server.token('twice')}`, 'Idempotency-Key': 'r-twice' } });
+  assert.equal(r.status, 200);
+  const order = (await server.admin('GET', '/v1/admin/orders?user=twice')).items[0];
+  for (const reference of ['p-1', 'p-2']) {
+    const body = JSON.stringify({ reference, order_id: order.id, amount_minor: 9900, currency: 'CNY', status: 'succeeded' });
+    const at = Math.floor(Date.now() / 1000);
+    const v1 = createHmac('sha256', paymentSecret).update(`${at}.${body}`).digest('hex');
+    const told = await fetch(`${server.url}/v1/payments/notifications`, { method: 'POST', body, headers: { 'Content-Type': 'application/json', 'Sluice-Signature': `t=${at},v1=${v1}` } });
+    assert.equal(told.status, 200, await told.text());
+  }
+  assert.equal((await server.admin('GET', `/v1/admin/orders/${order.id}`)).refund_due, true);
+  const page = await signIn(t, server, `/orders?user=twice&open=${order.id}`);
+  await page.getByRole('button', { name: 'Refund' }).click();
+  const d = dialog(page);
+  await d.locator('input').nth(0).fill('paid twice');
+  await d.locator('input').nth(1).fill(order.id);
+  let asked = 0;
+  await page.route('**/refund', async (route) => {
+    if (++asked > 1) return route.continue();
+    await route.fetch(); // it is done, and its answer is lost
+    return route.abort();
+  });
+  await d.getByRole('button', { name: 'Refund' }).click();
+  await d.locator('[role=alert]').waitFor();
+  await d.getByRole('button', { name: /try again/ }).click();
+  await d.locator('[role=status]').waitFor();
+  const now = await server.admin('GET', `/v1/admin/orders/${order.id}`);
+  assert.deepEqual([asked, now.state, now.refund_due], [2, 'paid', false]);
+});
+
+test('publishing wants a reason', async (t) => {
+  await server.campaign({ id: 'draft', title: 'A draft', draft: true });
+  const page = await signIn(t, server, '/campaigns/draft');
+  await page.getByRole('button', { name: 'Publish' }).click();
+  await page.waitForFunction(() => document.activeElement?.textContent === 'Cancel');
+  await dialog(page).getByRole('button', { name: 'Publish' }).click({ force: true });
+  assert.equal((await server.admin('GET', '/v1/admin/campaigns/draft')).state, 'draft');
+  await dialog(page).locator('input').fill('the goods are here');
+  await dialog(page).getByRole('button', { name: 'Publish' }).click();
+  await dialog(page).locator('[role=status]').waitFor();
+  assert.notEqual((await server.admin('GET', '/v1/admin/campaigns/draft')).state, 'draft');
+  const log = await server.admin('GET', '/v1/admin/audit-log?action=campaign.publish');
+  assert.equal(log.items[0].reason, 'the goods are here');
+});
