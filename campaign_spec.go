@@ -82,12 +82,13 @@ type CloneSpec struct {
 
 // CampaignQuery chooses campaigns for operators. Empty fields choose everything.
 type CampaignQuery struct {
-	State      CampaignState
-	Kind       Kind
-	LimitGroup string
-	LoadTest   *bool
-	After      int64 // the cursor: campaigns with a greater No
-	Limit      int
+	State        CampaignState
+	Kind         Kind
+	LimitGroup   string
+	LoadTest     *bool
+	NoEndedTests bool  // leaves load tests out that have ended
+	After        int64 // the cursor: campaigns with a greater No
+	Limit        int
 }
 
 // Preheat is what arming a campaign in advance came to.

@@ -55,34 +55,3 @@ type JobQuery struct {
 	Before Millis // created before; zero: from the newest
 	Limit  int
 }
-
-// PreflightState is what a check before a sale came to.
-type PreflightState string
-
-// The states of a check.
-const (
-	CheckGo      PreflightState = "go"
-	CheckNoGo    PreflightState = "no_go"
-	CheckUnknown PreflightState = "unknown" // it could not be asked
-	CheckAbsent  PreflightState = "absent"  // there is no such part
-)
-
-// PreflightCheck is one of them.
-type PreflightCheck struct {
-	Name   string         `json:"name"`
-	State  PreflightState `json:"state"`
-	Detail string         `json:"detail"`
-}
-
-// Preflight is one run of the checks before a sale. It is a go where no check is a no-go, and none is unknown.
-type Preflight struct {
-	Seq      int64
-	Campaign string
-	At       Millis
-	OK       bool
-	Checks   []PreflightCheck
-	Author   string
-	SignedAt Millis // zero: nobody has signed
-	SignedBy string
-	Reason   string // of who signed
-}

@@ -23,8 +23,11 @@ type OrderQuery struct {
 	Payment   string // the reference of a payment for it
 	State     OrderState
 	RefundDue bool
-	Cursor    string
-	Limit     int
+	// NoLoadTests leaves the orders of load tests out. It has no effect beside ID, RequestID, Payment or Campaign, which
+	// name what is sought.
+	NoLoadTests bool
+	Cursor      string
+	Limit       int
 }
 
 // CouponQuery selects coupons; fields that are zero do not narrow it. Limit is 1 to MaxPage, 0 means DefaultPage.

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/sluice-sale/sluice"
 	"github.com/sluice-sale/sluice/internal/challenge"
@@ -41,22 +38,4 @@ func siteConfig(v *config.Siteverify) challenge.SiteConfig {
 		Provider: v.Provider, SiteKey: v.SiteKey, Secret: v.Secret[0].Reveal(), URL: v.URL, Timeout: v.Timeout,
 		OnTrouble: v.OnTrouble, Hostnames: v.Hostnames, Action: v.Action, MinScore: v.MinScore,
 	}
-}
-
-// checkPasses says before a sale whether buyers of the campaign can get what it asks of them.
-func (p *parts) checkPasses(ctx context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
-	if c.Protection.Pass == "" || c.Protection.Pass == sluice.PassOff {
-		return sluice.CheckAbsent, "the campaign asks for no pass"
-	}
-	if len(p.passKeys.List()) == 0 {
-		return sluice.CheckNoGo, "there is no key that passes are signed with"
-	}
-	kind := cmp.Or(c.Protection.Challenge, sluice.ChallengePoW)
-	switch err := p.challenges.Probe(ctx, kind); {
-	case errors.Is(err, challenge.ErrNoService):
-		return sluice.CheckNoGo, "challenge.siteverify is not set up here: buyers would get proof of work"
-	case err != nil:
-		return sluice.CheckNoGo, fmt.Sprintf("no %s challenge could be given out: %v", kind, err)
-	}
-	return sluice.CheckGo, fmt.Sprintf("passes are given out: %s, with %s", c.Protection.Pass, kind)
 }

@@ -17,11 +17,9 @@ import (
 	"github.com/sluice-sale/sluice/internal/lab"
 )
 
-// What is looked at before a sale.
+// Bounds of what the console asks for.
 const (
-	preflightSkew  = 50 * time.Millisecond
-	alarmsEvery    = 5 * time.Minute // somebody has to have read the metrics within that
-	rehearsalUnits = 10_000          // of a clone, at most
+	rehearsalUnits = 10_000 // of a clone, at most
 	rehearsalConns = 256
 	rehearsalTime  = 5 * time.Minute
 	maxRefundsDue  = 200 // that the overview counts
@@ -88,7 +86,8 @@ func (y system) Views(ctx context.Context) ([]sluice.CampaignView, error) {
 
 // RefundsDue counts orders whose money has to go back.
 func (y system) RefundsDue(ctx context.Context) (int64, error) {
-	page, err := y.p.ledger.Orders(ctx, sluice.OrderQuery{RefundDue: true, Limit: maxRefundsDue},
+	page, err := y.p.ledger.Orders(ctx, sluice.OrderQuery{RefundDue: true, NoLoadTests: true,
+		Limit: maxRefundsDue},
 		sluice.MillisOf(time.Now()))
 	return int64(len(page.Items)), err
 }
@@ -165,88 +164,6 @@ func (p *parts) openConsole(s *server) {
 	})
 }
 
-// checks are those of the parts that a sale stands on.
-func (p *parts) checks(s *server) []admin.PartCheck {
-	type look = func(context.Context, *sluice.CampaignView) (sluice.PreflightState, string)
-	named := func(name string, l look) admin.PartCheck { return admin.PartCheck{Name: name, Look: l} }
-	return []admin.PartCheck{
-		named("nodes", p.checkNodes), named("clocks", p.checkClocks), named("backlog", p.checkBacklog),
-		named("passes", p.checkPasses),
-		named("payments", func(_ context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
-			if c.Kind != sluice.KindGoods || c.Goods.PriceMinor == 0 {
-				return sluice.CheckAbsent, "nothing is to be paid"
-			}
-			for _, x := range *p.board.set.Load() {
-				if x.Set && x.Name == sluice.SwitchPaymentsDown && x.Value != 0 {
-					return sluice.CheckNoGo, "payments are marked down since " + x.At.Time().Format(time.RFC3339)
-				}
-			}
-			if s.cfg.Sandbox() {
-				return sluice.CheckGo, "the sandbox takes them: nobody pays with money"
-			}
-			return sluice.CheckGo, "notifications are taken"
-		}),
-		named("blocklist", func(ctx context.Context, _ *sluice.CampaignView) (sluice.PreflightState, string) {
-			all, err := p.ledger.Blocks(ctx, sluice.MillisOf(time.Now()))
-			if err != nil {
-				return sluice.CheckUnknown, "the ledger does not answer"
-			}
-			return sluice.CheckGo, fmt.Sprintf("%d blocks in force", len(all))
-		}),
-		named("alarms", func(context.Context, *sluice.CampaignView) (sluice.PreflightState, string) {
-			at := p.console.scraped.read.Load()
-			age := time.Since(time.UnixMilli(at)).Round(time.Second)
-			switch {
-			case at == 0:
-				return sluice.CheckNoGo, "nobody has read /metrics since the start: alarms would not be raised"
-			case age > alarmsEvery:
-				return sluice.CheckNoGo, "nobody has read /metrics for " + age.String()
-			}
-			return sluice.CheckGo, "/metrics was read " + age.String() + " ago"
-		}),
-	}
-}
-
-func (p *parts) checkNodes(ctx context.Context, _ *sluice.CampaignView) (sluice.PreflightState, string) {
-	h := p.health(ctx)
-	for _, name := range []string{"ledger", "redis", "broker"} {
-		if h.Parts[name] == sluice.PartDown {
-			return sluice.CheckNoGo, name + " does not answer"
-		}
-	}
-	text := fmt.Sprintf("%d nodes, %d with the newest settings, %d silent", h.Alive, h.InForce, h.Dead)
-	if h.Dead > 0 || h.InForce < h.Alive {
-		return sluice.CheckNoGo, text
-	}
-	return sluice.CheckGo, text
-}
-
-func (p *parts) checkClocks(ctx context.Context, _ *sluice.CampaignView) (sluice.PreflightState, string) {
-	if p.fleet == nil {
-		return sluice.CheckGo, "one node: its clock is the sale's"
-	}
-	h := p.health(ctx)
-	text := "the largest difference is " + h.Skew.String()
-	if h.Skew >= preflightSkew {
-		return sluice.CheckNoGo, text
-	}
-	return sluice.CheckGo, text
-}
-
-func (p *parts) checkBacklog(ctx context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
-	h := p.health(ctx)
-	switch {
-	case h.Letters > 0:
-		return sluice.CheckNoGo, fmt.Sprintf("%d dead letters wait for a person", h.Letters)
-	case c.Queued > 0 || p.admission.Waiting() > 0:
-		return sluice.CheckNoGo, fmt.Sprintf("%d units are queued", c.Queued)
-	case h.Oldest > 0:
-		return sluice.CheckNoGo, "the queue's oldest message is " +
-			time.Since(h.Oldest.Time()).Round(time.Millisecond).String() + " old"
-	}
-	return sluice.CheckGo, "nothing waits"
-}
-
 // rehearses says whether the lab's crowd can come to this server: it makes buyers' tokens and asks the operators' API.
 func (s *server) rehearses() bool {
 	return len(s.cfg.JWT.Secret) > 0 && len(s.cfg.Admin.Key) > 0 && s.certs[0] == nil && s.certs[1] == nil
@@ -297,7 +214,8 @@ func (p *parts) rehearse(s *server) admin.Work {
 func (s *server) certless() bool { return strings.HasPrefix(s.publicURL(), "http://") }
 
 func rehearsalOf(r *lab.Result, clone string, buyers int) admin.RehearsalResult {
-	out := admin.RehearsalResult{Campaign: clone, OK: r.Verdict.OK, Verdict: r.Verdict.Sentence(), Buyers: buyers}
+	out := admin.RehearsalResult{Campaign: clone, OK: r.Verdict.OK, Verdict: r.Verdict.Sentence(), Buyers: buyers,
+		Taken: r.Verdict.Sold, Stock: r.Verdict.Stock, Faults: r.Verdict.Broken()}
 	if r.Speed != nil && r.Latency != nil {
 		out.ClaimsPerS, out.P50MS, out.P99MS = r.Speed.ClaimsPerS, r.Latency.All.P50, r.Latency.All.P99
 	}

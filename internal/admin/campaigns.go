@@ -228,7 +228,8 @@ func (d *Campaigns) List(
 
 func matches(v *sluice.CampaignView, q *sluice.CampaignQuery) bool {
 	return (q.State == "" || q.State == v.State) && (q.Kind == "" || q.Kind == v.Kind) &&
-		(q.LimitGroup == "" || q.LimitGroup == v.LimitGroup) && (q.LoadTest == nil || *q.LoadTest == v.LoadTest)
+		(q.LimitGroup == "" || q.LimitGroup == v.LimitGroup) && (q.LoadTest == nil || *q.LoadTest == v.LoadTest) &&
+		!(q.NoEndedTests && v.LoadTest && v.State == sluice.StateEnded)
 }
 
 // Edit changes what may still change. ErrConflict: somebody else changed the campaign in between and the patch

@@ -110,8 +110,8 @@ func TestPreflightOnRealParts(t *testing.T) {
 	s := newStack(t)
 	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 5))
 	state := sluice.CheckGo
-	look := func(context.Context, *sluice.CampaignView) (sluice.PreflightState, string) {
-		return state, "as the test says"
+	look := func(context.Context, *sluice.CampaignView) sluice.PreflightCheck {
+		return sluice.PreflightCheck{State: state, Detail: "as the test says"}
 	}
 	d := admin.NewPreflights(admin.PreflightConfig{Ledger: s.db, Campaigns: s.campaigns,
 		Rate: func(*sluice.CampaignView) float64 { return 500 }, Parts: []admin.PartCheck{{Name: "nodes", Look: look}}})
@@ -197,5 +197,21 @@ func TestRehearsalClone(t *testing.T) {
 	}
 	if d := s.claim(v.ID, "anybody", "r"); d.Reason != sluice.ReasonConfirmed {
 		t.Errorf("the crowd is refused: %+v", d)
+	}
+	listed := func(query string) (sale, clone bool) {
+		l := string(s.want(200, "GET", "/v1/admin/campaigns"+query, nil).body)
+		return strings.Contains(l, `"spring"`), strings.Contains(l, `"`+v.ID+`"`)
+	}
+	if sale, clone := listed("?load_test=not_ended"); !sale || !clone {
+		t.Errorf("a clone that is open: sale %v, clone %v", sale, clone)
+	}
+	s.want(200, "POST", "/v1/admin/campaigns/"+v.ID+"/end", nil)
+	for query, want := range map[string][2]bool{
+		"?load_test=not_ended": {true, false}, "?load_test=not_ended&state=ended": {}, "?load_test=true": {false, true},
+		"?load_test=false": {true, false}, "?state=ended": {false, true}, "": {true, true},
+	} {
+		if sale, clone := listed(query); want != [2]bool{sale, clone} {
+			t.Errorf("%s: sale %v, clone %v, want %v", query, sale, clone, want)
+		}
 	}
 }

@@ -26,7 +26,7 @@ type PreflightLedger interface {
 // PartCheck looks at one part that a sale stands on, and says what it found.
 type PartCheck struct {
 	Name string
-	Look func(ctx context.Context, c *sluice.CampaignView) (sluice.PreflightState, string)
+	Look func(ctx context.Context, c *sluice.CampaignView) sluice.PreflightCheck // made by sluice.Found
 }
 
 // PreflightConfig puts the desk together. Ledger and Campaigns are required.
@@ -63,8 +63,8 @@ func (d *Preflights) Run(ctx context.Context, campaign string, a sluice.Actor) (
 	}, d.cfg.Parts...)
 	for _, check := range all {
 		bound, cancel := context.WithTimeout(ctx, checkBound)
-		c := sluice.PreflightCheck{Name: check.Name}
-		c.State, c.Detail = check.Look(bound, &v)
+		c := check.Look(bound, &v)
+		c.Name = check.Name
 		cancel()
 		p.OK = p.OK && (c.State == sluice.CheckGo || c.State == sluice.CheckAbsent)
 		p.Checks = append(p.Checks, c)
@@ -91,42 +91,46 @@ func (d *Preflights) Sign(
 	return d.cfg.Ledger.SignPreflight(ctx, campaign, seq, a, d.cfg.Campaigns.now())
 }
 
+func rfc3339(m sluice.Millis) string { return m.Time().Format(time.RFC3339) }
+
 // schedule: the campaign is offered, and its window is still to come or open.
-func (d *Preflights) schedule(_ context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
+func (d *Preflights) schedule(_ context.Context, c *sluice.CampaignView) sluice.PreflightCheck {
 	switch c.State {
 	case sluice.StateScheduled:
-		return sluice.CheckGo, "opens at " + c.StartsAt.Time().Format(time.RFC3339)
+		return sluice.Found(sluice.CheckGo, "schedule_opens", sluice.PreflightArgs{"at": rfc3339(c.StartsAt)})
 	case sluice.StateLive:
-		return sluice.CheckGo, "is open"
+		return sluice.Found(sluice.CheckGo, "schedule_open", nil)
 	}
-	return sluice.CheckNoGo, "is " + string(c.State)
+	return sluice.Found(sluice.CheckNoGo, "schedule_not_offered", sluice.PreflightArgs{"state": string(c.State)})
 }
 
 // preheated: the permit is there, and says what the ledger has.
-func (d *Preflights) preheated(_ context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
+func (d *Preflights) preheated(_ context.Context, c *sluice.CampaignView) sluice.PreflightCheck {
 	p, _, ok := d.cfg.Campaigns.cfg.Permits.Permit(c.ID)
 	free := c.Stock.Free()
 	switch {
 	case !ok:
-		return sluice.CheckNoGo, "there is no permit yet: preheat it"
+		return sluice.Found(sluice.CheckNoGo, "preheated_none", nil)
 	case p.Available+p.Queued != free:
-		return sluice.CheckNoGo, fmt.Sprintf("the permit has %d units, and the ledger %d", p.Available+p.Queued, free)
+		return sluice.Found(sluice.CheckNoGo, "preheated_differs",
+			sluice.PreflightArgs{"permit": p.Available + p.Queued, "ledger": free})
 	}
-	return sluice.CheckGo, fmt.Sprintf("%d units in permit and ledger, revision %d", free, c.Revision)
+	return sluice.Found(sluice.CheckGo, "preheated_same",
+		sluice.PreflightArgs{"units": free, "revision": c.Revision})
 }
 
 // verified: a count of all rows finds nothing.
-func (d *Preflights) verified(ctx context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
+func (d *Preflights) verified(ctx context.Context, c *sluice.CampaignView) sluice.PreflightCheck {
 	v, err := d.cfg.Campaigns.Verify(ctx, c.ID)
 	switch {
 	case err != nil:
-		return sluice.CheckUnknown, "the rows could not be counted"
+		return sluice.Found(sluice.CheckUnknown, "verified_unknown", nil)
 	case !v.OK:
-		return sluice.CheckNoGo, fmt.Sprintf("drift %d, %d units over the total, %d users over their limit", v.Drift,
-			v.UnitsOverTotal, v.UsersOverLimit)
+		return sluice.Found(sluice.CheckNoGo, "verified_drift", sluice.PreflightArgs{
+			"drift": v.Drift, "over_total": v.UnitsOverTotal, "over_limit": v.UsersOverLimit})
 	}
-	return sluice.CheckGo, fmt.Sprintf("%d available + %d queued + %d held + %d sold = %d", v.Available, v.Queued, v.Held,
-		v.Sold, v.Total)
+	return sluice.Found(sluice.CheckGo, "verified_sum", sluice.PreflightArgs{
+		"available": v.Available, "queued": v.Queued, "held": v.Held, "sold": v.Sold, "total": v.Total})
 }
 
 // RehearsalKind is the kind of a job that rehearses a campaign; its object is that campaign's.
@@ -134,41 +138,45 @@ const RehearsalKind = "rehearsal"
 
 // RehearsalResult is what is kept of a rehearsal.
 type RehearsalResult struct {
-	Campaign   string          `json:"campaign_id"` // the clone
-	OK         bool            `json:"ok"`
-	Verdict    string          `json:"verdict"`
-	Buyers     int             `json:"buyers"`
-	ClaimsPerS float64         `json:"claims_per_s"`
-	P50MS      float64         `json:"p50_ms"`
-	P99MS      float64         `json:"p99_ms"`
-	Details    json.RawMessage `json:"details,omitempty"`
+	Campaign   string           `json:"campaign_id"` // the clone
+	OK         bool             `json:"ok"`
+	Verdict    string           `json:"verdict"` // in English
+	Taken      int64            `json:"units_taken"`
+	Stock      int64            `json:"units_total"`
+	Faults     map[string]int64 `json:"faults,omitempty"` // what was broken, and how often; see lab.Verdict.Broken
+	Buyers     int              `json:"buyers"`
+	ClaimsPerS float64          `json:"claims_per_s"`
+	P50MS      float64          `json:"p50_ms"`
+	P99MS      float64          `json:"p99_ms"`
+	Details    json.RawMessage  `json:"details,omitempty"`
 }
 
 // rehearsed: the last rehearsal kept every promise, at the pace that is expected.
-func (d *Preflights) rehearsed(ctx context.Context, c *sluice.CampaignView) (sluice.PreflightState, string) {
+func (d *Preflights) rehearsed(ctx context.Context, c *sluice.CampaignView) sluice.PreflightCheck {
 	all, err := d.cfg.Ledger.Jobs(ctx, sluice.JobQuery{State: sluice.JobDone, Kind: RehearsalKind,
 		Object: "campaign/" + c.ID, Limit: 1})
 	if err != nil || len(all) == 0 {
-		return sluice.CheckUnknown, "no rehearsal yet: what this server can do is not measured"
+		return sluice.Found(sluice.CheckUnknown, "rehearsed_none", nil)
 	}
 	var r RehearsalResult
 	if err := json.Unmarshal(all[0].Result, &r); err != nil {
-		return sluice.CheckUnknown, "the result of the rehearsal cannot be read"
+		return sluice.Found(sluice.CheckUnknown, "rehearsed_unreadable", nil)
 	}
-	at := all[0].EndedAt.Time().Format(time.RFC3339)
+	at := rfc3339(all[0].EndedAt)
 	want := 0.0
 	if d.cfg.Rate != nil {
 		want = d.cfg.Rate(c)
 	}
 	switch {
 	case !r.OK:
-		return sluice.CheckNoGo, "the rehearsal of " + at + " failed: " + r.Verdict
+		return sluice.Found(sluice.CheckNoGo, "rehearsed_failed",
+			sluice.PreflightArgs{"at": at, "verdict": r.Verdict})
 	case want > 0 && r.ClaimsPerS < want:
-		return sluice.CheckNoGo, fmt.Sprintf("%.0f claims a second were measured at %s, and %.0f are let through",
-			r.ClaimsPerS, at, want)
+		return sluice.Found(sluice.CheckNoGo, "rehearsed_slow",
+			sluice.PreflightArgs{"rate": r.ClaimsPerS, "at": at, "want": want})
 	}
-	return sluice.CheckGo, fmt.Sprintf("%.0f claims a second, p99 %.0f ms, by %d buyers, at %s", r.ClaimsPerS, r.P99MS,
-		r.Buyers, at)
+	return sluice.Found(sluice.CheckGo, "rehearsed_rate", sluice.PreflightArgs{
+		"rate": r.ClaimsPerS, "p99_ms": r.P99MS, "buyers": r.Buyers, "at": at})
 }
 
 // Bounds of a rehearsal.

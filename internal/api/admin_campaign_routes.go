@@ -35,7 +35,7 @@ type (
 		State      string `query:"state" enum:"draft,scheduled,live,paused,frozen,sold_out,ended"`
 		Kind       string `query:"kind" enum:"goods,coupon"`
 		LimitGroup string `query:"limit_group" maxLength:"64" doc:"The campaigns that share each user's limit"`
-		LoadTest   string `query:"load_test" enum:"true,false" doc:"Only load tests, or none"`
+		LoadTest   string `query:"load_test" enum:"true,false,not_ended" doc:"Only them; none; all but those that ended"`
 	}
 	// PageInput is what every list of the operators' listener takes.
 	PageInput struct {
@@ -124,9 +124,12 @@ func (a *Admin) registerShelf(api huma.API, shelf CampaignShelf) {
 			}
 			q := sluice.CampaignQuery{State: sluice.CampaignState(in.State), Kind: sluice.Kind(in.Kind),
 				LimitGroup: in.LimitGroup, After: after, Limit: in.Limit}
-			if in.LoadTest != "" {
+			switch in.LoadTest {
+			case "true", "false":
 				want := in.LoadTest == "true"
 				q.LoadTest = &want
+			case "not_ended":
+				q.NoEndedTests = true
 			}
 			page, next, err := shelf.List(ctx, q)
 			if err != nil {

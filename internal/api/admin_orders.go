@@ -152,7 +152,8 @@ func orderID(s string) (sluice.ClaimID, error) {
 func (in *orderSearch) query() (q sluice.OrderQuery, ok bool) {
 	q = sluice.OrderQuery{
 		User: in.User, RequestID: in.Request, Campaign: in.Campaign, Payment: in.Payment,
-		State: sluice.OrderState(in.State), RefundDue: in.RefundDue, Limit: in.Limit, Cursor: in.Cursor,
+		State: sluice.OrderState(in.State), RefundDue: in.RefundDue, NoLoadTests: true,
+		Limit: in.Limit, Cursor: in.Cursor,
 	}
 	for _, text := range [...]string{in.Order, in.Claim} {
 		if text == "" {
@@ -195,7 +196,8 @@ func (a *Admin) registerOrders(api huma.API) {
 func (a *Admin) registerOrderSearch(api huma.API, desk OrderDesk) {
 	search := op("GET", "/v1/admin/orders", "Search orders, newest first", sluice.RoleSupport)
 	search.Description += " A page may be short, even empty, and still have a next_cursor: a search that no index helps " +
-		"looks at a bounded number of orders."
+		"looks at a bounded number of orders. Orders of load tests are among them where campaign, order, claim, request or " +
+		"payment asks for them."
 	huma.Register(api, search, func(ctx context.Context, in *orderSearch) (*listOutput[adminOrder], error) {
 		q, ok := in.query()
 		if !ok {

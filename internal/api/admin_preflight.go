@@ -22,7 +22,9 @@ type (
 	preflightCheck struct {
 		Name   string                `json:"name"`
 		State  sluice.PreflightState `json:"state" enum:"go,no_go,unknown,absent"`
-		Detail string                `json:"detail"`
+		Detail string                `json:"detail" doc:"In English"`
+		Code   preflightCode         `json:"code,omitempty" doc:"Names the detail's sentence; runs of old have none"`
+		Args   sluice.PreflightArgs  `json:"args,omitempty" doc:"What the sentence is filled with: strings and numbers"`
 	}
 	preflightAnswer struct {
 		Run      int64            `json:"run" doc:"Its number, to sign it by"`
@@ -43,6 +45,18 @@ type (
 	}
 )
 
+// preflightCode is a sluice.PreflightCode whose schema lists them all.
+type preflightCode string
+
+// Schema makes it an enumeration.
+func (preflightCode) Schema(huma.Registry) *huma.Schema {
+	s := &huma.Schema{Type: huma.TypeString}
+	for _, code := range sluice.PreflightCodes() {
+		s.Enum = append(s.Enum, string(code))
+	}
+	return s
+}
+
 func answerPreflight(p sluice.Preflight, err error) (*preflightOutput, error) {
 	if err != nil {
 		return nil, problemOf(err)
@@ -50,7 +64,7 @@ func answerPreflight(p sluice.Preflight, err error) (*preflightOutput, error) {
 	out := &preflightOutput{preflightAnswer{Run: p.Seq, At: p.At.Time(), OK: p.OK, Author: p.Author,
 		SignedAt: moment(p.SignedAt), SignedBy: p.SignedBy, Reason: p.Reason, Checks: []preflightCheck{}}}
 	for _, c := range p.Checks {
-		out.Body.Checks = append(out.Body.Checks, preflightCheck(c))
+		out.Body.Checks = append(out.Body.Checks, preflightCheck{c.Name, c.State, c.Detail, preflightCode(c.Code), c.Args})
 		if c.State == sluice.CheckGo {
 			out.Body.Go++
 		}

@@ -69,6 +69,7 @@ func Trade(t *testing.T, open func(t *testing.T) TradeBench) {
 		{"nothing is due while payments are down", (*tradeTest).paymentsDown},
 		{"a clock that jumps closes nothing twice", (*tradeTest).clockJumps},
 		{"orders are found", (*tradeTest).findOrders},
+		{"orders of load tests are left out", (*tradeTest).loadTests},
 		{"lock, unlock, redeem, reverse", (*tradeTest).useCoupon},
 		{"a redemption is repeated by its reference", (*tradeTest).redeemOnce},
 		{"redeems of one coupon at once are one", (*tradeTest).redeemRace},

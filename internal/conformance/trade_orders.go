@@ -256,3 +256,67 @@ func (b *tradeTest) findOrders(t *testing.T) {
 	_, err := b.Orders.Orders(t.Context(), sluice.OrderQuery{Cursor: "soup"}, tradeStart)
 	refused(t, "a cursor that is none", err, sluice.ErrInvalid, "")
 }
+
+// loadTests: their orders lie before, between and after those of the sales, and no page has one unless it is asked for.
+func (b *tradeTest) loadTests(t *testing.T) {
+	rehearsal := func(c *sluice.Campaign) { c.LoadTest = true }
+	var sales, tests []sluice.ClaimID
+	var sale, test sluice.Campaign
+	for i, isTest := range []bool{true, false, true, true, false, false, true} {
+		c := b.campaign(t, nil)
+		if isTest {
+			c = b.campaign(t, rehearsal)
+		}
+		for n := range 10 {
+			claim := b.claimAt(c, "Alice", 1, tradeStart+sluice.Millis(10*i+n))
+			b.Settle(t, claim)
+			if isTest {
+				test, tests = c, append(tests, claim.ID)
+			} else {
+				sale, sales = c, append(sales, claim.ID)
+			}
+		}
+	}
+	slices.Reverse(sales)
+	late := []sluice.ClaimID{sales[0], tests[len(tests)-1]}
+	for i, id := range late {
+		for _, time := range []string{"once", "twice"} {
+			if _, err := b.pay(fmt.Sprint(time, i), id, 100); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for what, q := range map[string]struct {
+		sluice.OrderQuery
+		want []sluice.ClaimID
+	}{
+		"all":                    {sluice.OrderQuery{}, sales},
+		"a user's":               {sluice.OrderQuery{User: "Alice"}, sales},
+		"due for a refund":       {sluice.OrderQuery{RefundDue: true}, sales[:1]},
+		"paid":                   {sluice.OrderQuery{State: sluice.OrderPaid}, sales[:1]},
+		"an id":                  {sluice.OrderQuery{ID: late[1]}, late[1:]},
+		"a payment":              {sluice.OrderQuery{Payment: "twice1"}, late[1:]},
+		"due in its campaign":    {sluice.OrderQuery{RefundDue: true, Campaign: test.ID}, late[1:]},
+		"due in another's":       {sluice.OrderQuery{RefundDue: true, Campaign: sale.ID}, late[:1]},
+		"a user's of a campaign": {sluice.OrderQuery{User: "Bob", Campaign: test.ID}, nil},
+	} {
+		q.NoLoadTests = true
+		var got []sluice.ClaimID
+		for _, o := range b.allOrders(t, q.OrderQuery) {
+			got = append(got, o.ID)
+		}
+		if !slices.Equal(got, q.want) {
+			t.Errorf("%s: %d orders %v, want %d %v", what, len(got), got, len(q.want), q.want)
+		}
+	}
+	if n := len(b.allOrders(t, sluice.OrderQuery{Campaign: test.ID, NoLoadTests: true})); n != 10 {
+		t.Errorf("%d orders of a load test that is asked for, want 10", n)
+	}
+	if n := len(b.allOrders(t, sluice.OrderQuery{})); n != 70 {
+		t.Errorf("%d orders of all, want 70", n)
+	}
+	if p, err := b.Orders.Orders(t.Context(), sluice.OrderQuery{NoLoadTests: true, Limit: 1000}, tradeStart); err != nil ||
+		len(p.Items) != 30 || p.Next != "" {
+		t.Errorf("in one page: %d orders, next %q, %v", len(p.Items), p.Next, err)
+	}
+}

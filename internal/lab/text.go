@@ -117,6 +117,24 @@ func (v Verdict) faults() []auditFault {
 	}
 }
 
+// verifyFault is the fault that only the server's own verify sees.
+const verifyFault = "verify"
+
+// Broken gives what was broken, and how often: oversold, lost, double, changed, denied, unasked, over_limit, drift,
+// or verify where only the server's own verify is not well. It is empty where the verdict is OK.
+func (v Verdict) Broken() map[string]int64 {
+	all := map[string]int64{}
+	for _, f := range v.faults() {
+		if f.n > 0 {
+			all[strings.ReplaceAll(f.name, " ", "_")] = f.n
+		}
+	}
+	if len(all) == 0 && !v.OK {
+		all[verifyFault] = 1
+	}
+	return all
+}
+
 func (s Setup) words() []string {
 	w := []string{
 		Thousands(int64(s.Buyers)) + " buyers", Thousands(s.Stock) + " units of " + string(s.Kind),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -95,7 +96,8 @@ func preflightsAreKept(t *testing.T, open opener) {
 		t.Errorf("there is none: %v", err)
 	}
 	run := sluice.Preflight{Campaign: "spring", At: 1000, OK: true, Author: "ops",
-		Checks: []sluice.PreflightCheck{{Name: "nodes", State: sluice.CheckGo, Detail: "一个节点"}}}
+		Checks: []sluice.PreflightCheck{{Name: "nodes", State: sluice.CheckGo, Detail: "一个节点", Code: "nodes_agree",
+			Args: sluice.PreflightArgs{"at": "now", "alive": 1.0}}}}
 	first, err := db.RecordPreflight(ctx, run, operator)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,7 @@ func preflightsAreKept(t *testing.T, open opener) {
 		t.Fatalf("%+v %v", second, err)
 	}
 	if got, err := db.Preflight(ctx, "spring"); err != nil || got.Seq != second.Seq || got.OK || len(got.Checks) != 1 ||
-		got.Checks[0] != run.Checks[0] {
+		!reflect.DeepEqual(got.Checks, run.Checks) {
 		t.Errorf("%+v %v", got, err)
 	}
 	if _, err := db.SignPreflight(ctx, "spring", first.Seq, operator, 3000); !errors.Is(err, sluice.ErrConflict) {

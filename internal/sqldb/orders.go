@@ -278,6 +278,11 @@ func (db *DB) Orders(
 	if found, err := s.campaign(ctx, db, q.Campaign); err != nil || !found {
 		return page, err
 	}
+	if named := q.ID != (sluice.ClaimID{}) || q.RequestID != "" || q.Campaign != ""; q.NoLoadTests && !named {
+		if err := s.noLoadTests(ctx, db); err != nil {
+			return page, err
+		}
+	}
 	s.when(q.RequestID != "", `o.request_id = ?`, q.RequestID)
 	s.when(q.State != "", `o.state = ?`, string(q.State))
 	s.when(q.State == "" && !q.RefundDue && q.ID == sluice.ClaimID{}, `o.state <> ?`, string(sluice.OrderRejected))

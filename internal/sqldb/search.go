@@ -16,6 +16,7 @@ import (
 const (
 	searchStep  = 20_000
 	searchSteps = 5
+	searchJumps = 50 // over campaigns that are left out, in one search
 )
 
 // search is one page of a list, newest first, built from constant fragments.
@@ -30,6 +31,7 @@ type search struct {
 	cursor  string
 	above   int64 // only rows with above < seq < below; 0 and 0: all
 	below   int64
+	without []int64 // campaign nos that a walk by seq jumps over, the newest first
 }
 
 // refundDue has an index of its own, in the order of seq.
@@ -54,6 +56,45 @@ func (s *search) campaign(ctx context.Context, db *DB, id string) (bool, error) 
 		s.when(true, `o.seq > ? AND o.seq < ?`, s.above, s.below)
 	}
 	return true, nil
+}
+
+// noLoadTests leaves out the campaigns that are load tests. A walk by seq jumps over their rows, which lie side by side
+// and may be many; what an index finds is few enough to be looked at. Whatever else sets indexed comes first.
+func (s *search) noLoadTests(ctx context.Context, db *DB) error {
+	if s.indexed {
+		s.when(true, `c.load_test = 0`)
+		return nil
+	}
+	rows, err := db.rdb.QueryContext(ctx, `SELECT no FROM campaigns WHERE load_test = 1 ORDER BY no DESC`)
+	if err != nil {
+		return translate(err, "the load tests")
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var no int64
+		if err := rows.Scan(&no); err != nil {
+			return translate(err, "the load tests")
+		}
+		s.without = append(s.without, no)
+	}
+	if err := rows.Err(); err != nil {
+		return translate(err, "the load tests")
+	}
+	return nil
+}
+
+// jump gives where a walk from before backwards goes on, and the seq under the last row that it may read before it has
+// to jump again, 0 where it need not.
+func (s *search) jump(before int64) (from, floor int64) {
+	for _, no := range s.without {
+		switch {
+		case (before-1)>>32 == no:
+			before = no << 32
+		case (before-1)>>32 > no:
+			return before, (no+1)<<32 - 1
+		}
+	}
+	return before, 0
 }
 
 func (s *search) when(ok bool, fragment string, args ...any) {
@@ -106,13 +147,17 @@ func runSearch[T any](
 	if !s.indexed && s.below > 0 {
 		before, above = min(before, s.below), s.above
 	}
-	for step := 0; ; step++ {
-		after := above
-		if !s.indexed {
+	for steps, jumps := 0, 0; ; {
+		after, floor := above, int64(0)
+		if before, floor = s.jump(before); !s.indexed {
 			if after, err = db.stepBack(ctx, s.table, before); err != nil {
 				return page, err
 			}
-			after = max(after, above)
+			if after = max(after, above); floor > after {
+				after, jumps = floor, jumps+1
+			} else {
+				steps++
+			}
 		}
 		more, err := searchStepOf(ctx, db, s, before, after, limit, &page, read)
 		switch {
@@ -120,7 +165,7 @@ func runSearch[T any](
 			return sluice.Page[T]{}, err
 		case more || after == above:
 			return page, nil
-		case step+1 == searchSteps || len(page.Items) == limit:
+		case steps == searchSteps || jumps == searchJumps || len(page.Items) == limit:
 			page.Next = strconv.FormatInt(after+1, 10)
 			return page, nil
 		}

@@ -304,4 +304,71 @@ test('what the server exports is what the buttons give', async (t) => {
   await go(page, '/audit?action=block');
   const log = await file('All that fit, CSV');
   assert.match(log, /^\ufeffseq,at,actor/);
+
+/** The jobs as if these rehearsals had been made. */
+const rehearsals = (page, results) => page.route('**/v1/admin/jobs?*', (r) => r.fulfill({ json: { items: results.map((result, i) => ({
+  id: `job_${i}`, kind: 'rehearsal', state: 'done', total: 1, done: 1, failed: 0, author: 'Olga', object: 'campaign/spring',
+  created_at: '2026-06-18T12:00:00Z', ended_at: '2026-06-18T12:01:00Z', cancelling: false, result,
+})) } }));
+
+test('the pre-flight tab says in Chinese what its checks and rehearsals found', async (t) => {
+  await server.admin('POST', '/v1/admin/campaigns/spring/preflight');
+  const page = await signIn(t, server, '/campaigns/spring?tab=preflight', {
+    locale: 'zh-CN',
+    before: (p) => rehearsals(p, [
+      { ok: true, verdict: 'all units were taken', units_taken: 12000, units_total: 12000, claims_per_s: 5100.4, p99_ms: 8 },
+      { ok: false, verdict: 'units were oversold here', units_taken: 3, units_total: 2, faults: { oversold: 1, over_limit: 2 } },
+    ]),
+  });
+  await page.locator('.feed li').nth(10).waitFor();
+  await page.getByText('12,000 件中售出 12,000 件').waitFor();
+  await page.getByText('超卖 1 件 · 2 人超过限购').waitFor();
+  await page.getByText('每秒 5,100').waitFor();
+  assert.equal(await page.locator('.feed [data-data]').count(), 0, 'nothing passes as data');
+  // oneLanguage, but of what is marked as data too.
+  const text = await page.locator('[role=tabpanel]:visible').innerText();
+  assert.doesNotMatch(text, /[a-z]{3,} [a-z]{2,} [a-z]{2,}/i);
+  assert.match(text, /还没有演练|每秒|尚不知/);
+  assert.deepEqual(page.faults, []);
+});
+
+test('checks of an earlier version are told in their own words, moments by the clock of the page', async (t) => {
+  const page = await signIn(t, server, '/campaigns/spring?tab=preflight', {
+    locale: 'zh-CN',
+    before: (p) => p.route('**/v1/admin/campaigns/spring/preflight', (r) => r.fulfill({ json: {
+      run: 1, at: '2026-06-18T12:00:00Z', ok: true, go: 2, of: 2, author: 'Olga', checks: [
+        { name: 'schedule', state: 'go', detail: 'opens at 2026-06-18T12:00:00Z' },
+        { name: 'schedule2', state: 'go', detail: 'of a later version', code: 'schedule_unheard_of', args: {} },
+        { name: 'preheated', state: 'go', detail: '-', code: 'preheated_same', args: { units: 12345, revision: 2 } },
+        { name: 'payments', state: 'no_go', detail: '-', code: 'payments_down', args: { at: '2026-06-18T12:00:00Z' } },
+      ],
+    } })),
+  });
+  await page.getByText('opens at 2026-06-18 20:00:00 UTC+8').waitFor();
+  await page.getByText('of a later version').waitFor();
+  await page.getByText('许可与账本均为 12,345 件，修订 2').waitFor();
+  await page.getByText('自 2026-06-18 20:00:00 UTC+8 起支付被标记为故障').waitFor();
+});
+
+test('a rehearsal stands marked among the campaigns until it ends, and its orders among no others', async (t) => {
+  await server.campaign({ id: 'clone', title: 'A clone', load_test: true, protection: { pass: 'off' } });
+  await claim('clone', 'crowd');
+  await claim('spring', 'buyer');
+  const page = await signIn(t, server, '/campaigns', { locale: 'zh-CN' });
+  await settled(page);
+  const row = page.getByRole('row').filter({ hasText: 'A clone' });
+  assert.match(await row.innerText(), /演练/);
+  assert.equal(await page.locator('tr .tag', { hasText: '演练' }).count(), 1);
+  await server.admin('POST', '/v1/admin/campaigns/clone/end');
+  await page.reload();
+  await settled(page);
+  assert.equal(await row.count(), 0);
+  await page.getByText('演练', { exact: true }).click();
+  await row.waitFor();
+  assert.equal(await page.getByRole('row').filter({ hasText: 'spring' }).count(), 0);
+  await go(page, '/orders');
+  await page.getByRole('row').filter({ hasText: 'buyer' }).waitFor();
+  assert.equal(await page.getByRole('row').filter({ hasText: 'crowd' }).count(), 0);
+  await go(page, '/orders?campaign=clone');
+  await page.getByRole('row').filter({ hasText: 'crowd' }).waitFor();
 });

@@ -1193,7 +1193,7 @@ export interface paths {
         };
         /**
          * Search orders, newest first
-         * @description Needs an API key of role support or above. A page may be short, even empty, and still have a next_cursor: a search that no index helps looks at a bounded number of orders.
+         * @description Needs an API key of role support or above. A page may be short, even empty, and still have a next_cursor: a search that no index helps looks at a bounded number of orders. Orders of load tests are among them where campaign, order, claim, request or payment asks for them.
          */
         get: operations["get-orders"];
         put?: never;
@@ -3061,6 +3061,16 @@ export interface components {
             signed_by?: string;
         };
         PreflightCheck: {
+            /** @description What the sentence is filled with: strings and numbers */
+            args?: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description Names the detail's sentence; runs of old have none
+             * @enum {string}
+             */
+            code?: "alarms_never" | "alarms_read" | "alarms_silent" | "backlog_letters" | "backlog_none" | "backlog_old" | "backlog_queued" | "blocklist_in_force" | "blocklist_unknown" | "clocks_apart" | "clocks_one" | "clocks_together" | "nodes_agree" | "nodes_behind" | "nodes_part_down" | "passes_given" | "passes_no_challenge" | "passes_no_key" | "passes_no_service" | "passes_not_asked" | "payments_down" | "payments_none" | "payments_sandbox" | "payments_taken" | "preheated_differs" | "preheated_none" | "preheated_same" | "rehearsed_failed" | "rehearsed_none" | "rehearsed_rate" | "rehearsed_slow" | "rehearsed_unreadable" | "schedule_not_offered" | "schedule_open" | "schedule_opens" | "verified_drift" | "verified_sum" | "verified_unknown";
+            /** @description In English */
             detail: string;
             name: string;
             /** @enum {string} */
@@ -4561,8 +4571,8 @@ export interface operations {
                 kind?: "goods" | "coupon";
                 /** @description The campaigns that share each user's limit */
                 limit_group?: string;
-                /** @description Only load tests, or none */
-                load_test?: "true" | "false";
+                /** @description Only them; none; all but those that ended */
+                load_test?: "true" | "false" | "not_ended";
             };
             header?: never;
             path?: never;

@@ -4,7 +4,7 @@ import { useTranslation } from 'react-i18next';
 import type { Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
-import { Act, Head, Id, State, StockBar, Time, useCount } from '../ui/bits.tsx';
+import { Act, Head, Id, State, StockBar, Tag, Time, useCount } from '../ui/bits.tsx';
 import { List } from '../ui/list.tsx';
 import { CloneDialog } from './clone.tsx';
 
@@ -17,6 +17,7 @@ export default function Campaigns() {
   const n = useCount();
   const [state, setState] = useParam('state');
   const [kind, setKind] = useParam('kind');
+  const [whose, setWhose] = useParam('whose');
   const [q, setQ] = useParam('q');
   const [cursor] = useParam('cursor');
   const [clone, setClone] = useState<Campaign>();
@@ -24,6 +25,7 @@ export default function Campaigns() {
     query: {
       state: (state || undefined) as never,
       kind: (kind || undefined) as never,
+      load_test: whose === 'rehearsals' ? 'true' : 'not_ended',
       cursor: cursor || undefined,
       limit: 100,
     },
@@ -57,6 +59,15 @@ export default function Campaigns() {
           onChange={(v) => setKind(v, 'cursor')}
           options={['', 'goods', 'coupon'].map((v) => ({ value: v, label: v ? t(`kind.${v}`) : t('filter.all') }))}
         />
+        <Segmented
+          aria-label={t('campaign.whose')}
+          value={whose}
+          onChange={(v) => setWhose(v, 'cursor')}
+          options={[
+            { value: '', label: t('campaign.sales') },
+            { value: 'rehearsals', label: t('campaign.rehearsals') },
+          ]}
+        />
         <Input
           allowClear
           aria-label={t('campaign.find')}
@@ -70,7 +81,7 @@ export default function Campaigns() {
         name="campaigns"
         data={{ ...list, data: shown }}
         rowKey={(c) => c.id}
-        filtered={Boolean(state || kind || q)}
+        filtered={Boolean(state || kind || whose || q)}
         clear={() => go('/campaigns', true)}
         nothing={
           <>
@@ -84,7 +95,8 @@ export default function Campaigns() {
               <>
                 <Link to={`/campaigns/${encodeURIComponent(c.id)}`} data-data>
                   <b>{c.title}</b>
-                </Link>
+                </Link>{' '}
+                {c.load_test && <Tag tone="plain">{t('campaign.rehearsal')}</Tag>}
                 <div>
                   <Id id={c.id} />
                 </div>

@@ -4,9 +4,10 @@ import { useTranslation } from 'react-i18next';
 import { api, need, type Schemas } from '../lib/api.ts';
 import { useChange, useData } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
+import { told } from '../lib/says.ts';
 import { usePrefs } from '../lib/store.ts';
 import { stamp, type Zone } from '../lib/times.ts';
-import { Act, Fault, State, Tag, Time, type Tone } from '../ui/bits.tsx';
+import { Act, Fault, State, Tag, Time, type Tone, useCount } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
 import { JobBar } from './jobs.tsx';
@@ -27,7 +28,6 @@ export function Preflight({ campaign: c }: { campaign: Schemas['AdminCampaign'] 
   const danger = useDanger();
   const last = useData('GET /v1/admin/campaigns/{id}/preflight', { path: { id: c.id } });
   const run = useChange('POST /v1/admin/campaigns/{id}/preflight');
-  const { zone } = usePrefs();
   const p = last.data;
   const none = last.error?.status === 404;
   const sign = () =>
@@ -94,9 +94,7 @@ export function Preflight({ campaign: c }: { campaign: Schemas['AdminCampaign'] 
               <li key={x.name} className="row">
                 <Tag tone={tones[x.state] ?? 'plain'}>{t(`check.${x.state}`)}</Tag>{' '}
                 <b>{i18n.exists(`check.of.${x.name}`) ? t(`check.of.${x.name}`) : <span data-data>{x.name}</span>}</b>{' '}
-                <span className="muted" data-data>
-                  {inZone(x.detail, zone)}
-                </span>
+                <Says check={x} />
               </li>
             ))}
           </ul>
@@ -105,6 +103,22 @@ export function Preflight({ campaign: c }: { campaign: Schemas['AdminCampaign'] 
       {need('GET /v1/admin/jobs') && <Rehearsals c={c} />}
     </div>
   );
+}
+
+/** What a check found, in the page's language; what a server of old found, in its own words. */
+function Says({ check: x }: { check: Schemas['PreflightCheck'] }) {
+  const { t, i18n } = useTranslation();
+  const { zone, lang } = usePrefs();
+  const key = `check.says.${x.code}`;
+  if (!x.code || !i18n.exists(key)) {
+    return (
+      <span className="muted" data-data>
+        {inZone(x.detail, zone)}
+      </span>
+    );
+  }
+  const args = told(x.args ?? {}, (k) => (i18n.exists(k) ? t(k) : undefined), lang, zone);
+  return <span className="muted">{t(key, args)}</span>;
 }
 
 const rehearseCall = 'POST /v1/admin/campaigns/{id}/rehearsals';
@@ -196,18 +210,42 @@ function Rehearsals({ c }: { c: Schemas['AdminCampaign'] }) {
   );
 }
 
+/** A rehearsal's result as the job keeps it. */
+interface Result {
+  ok?: boolean;
+  verdict?: string;
+  units_taken?: number;
+  units_total?: number;
+  faults?: Record<string, number>;
+  claims_per_s?: number;
+  p99_ms?: number;
+}
+
 function Outcome({ j }: { j: Schemas['JobAnswer'] }) {
   const { t } = useTranslation();
-  const r = j.result as { ok?: boolean; verdict?: string; claims_per_s?: number; p99_ms?: number } | undefined;
+  const n = useCount();
+  const r = j.result as Result | undefined;
   if (j.fault) return <span data-data>{j.fault}</span>;
   if (!r) return <span>—</span>;
   return (
     <div className="row" style={{ whiteSpace: 'normal', minWidth: 180, maxWidth: 460 }}>
-      <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>{' '}
-      <span data-data>{r.verdict}</span>{' '}
+      <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag> <Verdict r={r} />{' '}
       <span className="num">
-        {t('rehearse.figures', { rate: Math.round(r.claims_per_s ?? 0), p99: Math.round(r.p99_ms ?? 0) })}
+        {t('rehearse.figures', { rate: n(Math.round(r.claims_per_s ?? 0)), p99: n(Math.round(r.p99_ms ?? 0)) })}
       </span>
     </div>
   );
+}
+
+function Verdict({ r }: { r: Result }) {
+  const { t, i18n } = useTranslation();
+  const n = useCount();
+  if (r.ok && r.units_total !== undefined) {
+    return <span>{t('rehearse.says.kept', { taken: n(r.units_taken), of: n(r.units_total) })}</span>;
+  }
+  const faults = Object.entries(r.faults ?? {});
+  if (!faults.length || !faults.every(([code]) => i18n.exists(`rehearse.says.${code}`))) {
+    return <span data-data>{r.verdict}</span>;
+  }
+  return <span>{faults.map(([code, of]) => t(`rehearse.says.${code}`, { n: n(of) })).join(' · ')}</span>;
 }
