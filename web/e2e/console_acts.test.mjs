@@ -304,6 +304,7 @@ test('what the server exports is what the buttons give', async (t) => {
   await go(page, '/audit?action=block');
   const log = await file('All that fit, CSV');
   assert.match(log, /^\ufeffseq,at,actor/);
+});
 
 /** The jobs as if these rehearsals had been made. */
 const rehearsals = (page, results) => page.route('**/v1/admin/jobs?*', (r) => r.fulfill({ json: { items: results.map((result, i) => ({
