@@ -391,10 +391,25 @@ func (l *Live) verify(id string, w *watched, now time.Time) {
 		w.verifying.Lock()
 		defer w.verifying.Unlock()
 		w.busy, w.took = false, time.Since(began)
-		if err == nil {
+		if err == nil && got.CheckedAt >= w.verified.CheckedAt {
 			w.verified = got
 		}
 	})
+}
+
+// Counted takes in a count of all rows that somebody asked for: whoever looks at the campaign sees it at the next look.
+func (l *Live) Counted(id string, got sluice.Verification) {
+	l.mu.Lock()
+	w := l.all[id]
+	l.mu.Unlock()
+	if w == nil {
+		return
+	}
+	w.verifying.Lock()
+	defer w.verifying.Unlock()
+	if got.CheckedAt >= w.verified.CheckedAt {
+		w.verified = got
+	}
 }
 
 // setFor gives the settings that are set for the server or the campaign.

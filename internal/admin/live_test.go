@@ -152,6 +152,25 @@ func TestLiveIsComputedOnceForAll(t *testing.T) {
 	}
 }
 
+// TestACountThatWasAskedForIsSeen: who has all rows counted sees that count on the live screen a second later, not
+// when the next count in the background comes.
+func TestACountThatWasAskedForIsSeen(t *testing.T) {
+	s := newStack(t)
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 5))
+	s.look(0) // starts a count in the background; the next is ten seconds away
+	s.clock.add(3 * time.Second)
+	checked, err := time.Parse(time.RFC3339, s.want(200, "GET", "/v1/admin/campaigns/spring/verify", nil).
+		get(t, "checked_at").(string))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.add(time.Second)
+	a := s.want(200, "GET", "/v1/admin/campaigns/spring/live", nil)
+	if got := a.get(t, "checks.verified_at_ms").(float64); int64(got) < checked.UnixMilli() {
+		t.Errorf("counted at %d, shown is %d", checked.UnixMilli(), int64(got))
+	}
+}
+
 // drifting is a ledger whose campaign has a unit more than it should.
 type drifting struct{ *sqldb.DB }
 

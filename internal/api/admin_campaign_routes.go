@@ -153,6 +153,9 @@ func (a *Admin) registerShelf(api huma.API, shelf CampaignShelf) {
 			if err != nil {
 				return nil, problemOf(err)
 			}
+			if a.deps.Live != nil {
+				a.deps.Live.Counted(in.ID, v)
+			}
 			return &struct{ Body verificationBody }{verificationOf(&v)}, nil
 		})
 }

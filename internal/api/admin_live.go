@@ -14,6 +14,8 @@ import (
 type LiveDesk interface {
 	// Live gives the view with its buckets that end after since, at most limit; since 0 means the latest ones.
 	Live(ctx context.Context, id string, since sluice.Millis, limit int) (sluice.LiveLook, error)
+	// Counted is told of a count of all rows that somebody asked for.
+	Counted(id string, v sluice.Verification)
 }
 
 // Bounds of one look. A viewer that comes back every second gets what fits into a few KB; the first look may ask for

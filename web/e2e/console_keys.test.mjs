@@ -155,3 +155,48 @@ test('publishing wants a reason', async (t) => {
   const log = await server.admin('GET', '/v1/admin/audit-log?action=campaign.publish');
   assert.equal(log.items[0].reason, 'the goods are here');
 });
+
+test('the count of all rows is made when it is asked for, and its age is the strip\'s', async (t) => {
+  const page = await signIn(t, server, '/live/spring');
+  await page.locator('.strip .age button').waitFor();
+  const asked = page.waitForResponse((r) => r.url().endsWith('/verify'));
+  const from = Date.now();
+  await page.getByRole('button', { name: 'Count all rows now' }).click();
+  const counted = await (await asked).json();
+  assert.ok(counted.ok && Date.parse(counted.checked_at) >= from - 1000, JSON.stringify(counted));
+  await page.waitForResponse(async (r) => r.url().includes('/live?') && (await r.json()).checks.verified_at_ms >= Date.parse(counted.checked_at));
+  await page.waitForFunction(() => document.querySelectorAll('[data-check][data-ok=true]').length === 4);
+});
+
+test('the report is replayed by its slider, saved as JSON, and printed without what is to be pressed', async (t) => {
+  const claim = async (user) => {
+    const r = await fetch(`${server.url}/v1/campaigns/summer/claims`, { method: 'POST', headers: { Authorization: `Bearer ${server.token(user)}`, 'Idempotency-Key': `r-${user}` } });
+    assert.equal((await r.json()).code, 'CONFIRMED');
+  };
+  const buckets = async () => (await server.admin('GET', '/v1/admin/campaigns/summer/report')).buckets.length;
+  await claim('early');
+  for (let n = 0; (await buckets()) < 2; n++) { // each of them in a bucket of its own
+    assert.ok(n < 400, 'there is one bucket only');
+    await claim(`later-${n}`).catch(() => {});
+  }
+  const page = await signIn(t, server, '/campaigns/summer/report');
+  const entered = () => page.locator('[data-count=entered]').innerText().then(Number);
+  const slider = page.getByRole('slider', { name: /replay/i });
+  await slider.focus();
+  await page.keyboard.press('End');
+  const all = await entered();
+  const end = await slider.getAttribute('aria-valuetext');
+  await page.keyboard.press('Home');
+  assert.ok((await entered()) >= 1 && (await entered()) < all, `${await entered()} of ${all}`);
+  assert.notEqual(await slider.getAttribute('aria-valuetext'), end);
+  const [d] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'JSON' }).click()]);
+  const chunks = [];
+  for await (const c of await d.createReadStream()) chunks.push(c);
+  const saved = JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  assert.deepEqual([d.suggestedFilename(), saved.campaign.id, saved.verification.ok], ['report-summer.json', 'summer', true]);
+  await page.emulateMedia({ media: 'print' });
+  for (const gone of ['nav.side', 'header.top', '.noprint']) assert.equal(await page.locator(gone).first().isVisible(), false, gone);
+  assert.ok(await page.locator('[data-verdict]').isVisible());
+  const pdf = await page.pdf();
+  assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
+});

@@ -137,6 +137,7 @@ describe('the sale page', { concurrency: 3 }, () => {
       // The button stands at the foot in every state: whoever presses twice presses nothing else.
       const [go, foot] = await page.evaluate(() => ['#go', 'footer'].map((x) => document.querySelector(x).getBoundingClientRect().bottom));
       assert.ok(foot - go <= 13, `the button is ${foot - go} px above the foot`);
+      assert.deepEqual(await page.evaluate(() => (({ fontSize, fontWeight }) => [fontSize, fontWeight])(getComputedStyle(document.getElementById('go')))), ['18px', '700']);
     });
   }
 
