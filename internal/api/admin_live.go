@@ -118,6 +118,9 @@ type (
 // maxLiveReason bounds what a look tells of a reason; the list of switches has the whole of it.
 const maxLiveReason = 80
 
+// minLiveReason is what is left of a reason, in bytes, where a look would be too large.
+const minLiveReason = 10
+
 func liveAnswerOf(v *sluice.LiveLook) liveAnswer {
 	c, h := &v.Campaign, &v.Health
 	a := liveAnswer{
@@ -187,11 +190,11 @@ func (a *liveAnswer) fill(v *sluice.LiveLook, size int) error {
 		a.Buckets = all
 		return nil
 	}
-	head, err := json.Marshal(a)
+	head, err := a.head(size, all)
 	if err != nil {
 		return err
 	}
-	size -= len(head) + len(`,"more":true`)
+	size -= head + len(`,"more":true`)
 	for i := range all {
 		one, err := json.Marshal(&all[i])
 		if err != nil {
@@ -204,6 +207,25 @@ func (a *liveAnswer) fill(v *sluice.LiveLook, size int) error {
 		a.Buckets = append(a.Buckets, all[i])
 	}
 	return nil
+}
+
+// head gives the bytes of the answer without its buckets. Where one bucket would not fit beside it, what people wrote is
+// cut shorter: the numbers all stay.
+func (a *liveAnswer) head(size int, all []bucketAnswer) (int, error) {
+	for n := maxLiveReason / 2; ; n /= 2 {
+		head, err := json.Marshal(a)
+		if err != nil {
+			return 0, err
+		}
+		one, err := json.Marshal(all[:min(1, len(all))])
+		if err != nil || len(head)+len(one) <= size || n < minLiveReason {
+			return len(head), err
+		}
+		a.Note = cutText(a.Note, n)
+		for i := range a.Switches {
+			a.Switches[i].By, a.Switches[i].Reason = cutText(a.Switches[i].By, n), cutText(a.Switches[i].Reason, n)
+		}
+	}
 }
 
 // registerLive adds the look at a running campaign.

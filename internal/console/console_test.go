@@ -108,6 +108,12 @@ func TestBuiltIn(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
+	policy := w.Header().Get("Content-Security-Policy")
+	_, scripts, _ := strings.Cut(policy, "script-src ")
+	if scripts, _, _ = strings.Cut(scripts, ";"); scripts != "'self'" || strings.Contains(policy, "http") ||
+		strings.Contains(policy, "*") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		t.Errorf("the policy: %s", policy)
+	}
 	page := w.Body.String()
 	if w.Code != 200 || !strings.Contains(page, "Sluice") {
 		t.Errorf("%d %s", w.Code, page)
