@@ -374,7 +374,8 @@ const texts: Record<string, string> = {
   'look.trouble': 'Frozen: {{why}}. New claims get PAUSED.',
   'look.troubleUnknown': 'the count of rows does not agree',
   'lookup.answer': 'What happened to {{q}}:',
-  'lookup.copy': 'Copy an answer for the buyer',
+  'lookup.copy.en': 'Copy the answer in English',
+  'lookup.copy.zh': 'Copy the answer in Chinese',
   'lookup.help':
     "One box for everything: the history of a buyer or a thing in the order of time, with the reason and the server's clock.",
   'lookup.hint': 'User, claim, request, order, code, payment reference, block',

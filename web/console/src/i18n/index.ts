@@ -14,10 +14,14 @@ export async function loadLanguage(lang: 'zh' | 'en'): Promise<void> {
       returnNull: false,
     });
   }
-  if (!i18next.hasResourceBundle(lang, 'translation')) {
-    const texts = lang === 'zh' ? (await import('./zh.ts')).default : (await import('./en.ts')).default;
-    i18next.addResourceBundle(lang, 'translation', texts);
-  }
+  await bringLanguage(lang);
   await i18next.changeLanguage(lang);
   document.documentElement.lang = lang === 'zh' ? 'zh-CN' : 'en';
+}
+
+/** Loads the texts of a language, once, for what is written in a language that is not the page's. */
+export async function bringLanguage(lang: 'zh' | 'en'): Promise<void> {
+  if (i18next.hasResourceBundle(lang, 'translation')) return;
+  const texts = lang === 'zh' ? (await import('./zh.ts')).default : (await import('./en.ts')).default;
+  i18next.addResourceBundle(lang, 'translation', texts);
 }

@@ -1,34 +1,39 @@
 import { Button, Input } from 'antd';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
+import { bringLanguage } from '../i18n/index.ts';
 import { useData } from '../lib/data.ts';
 import { useParam } from '../lib/router.tsx';
 import { usePrefs } from '../lib/store.ts';
-import { stamp } from '../lib/times.ts';
+import { type Say, supportAnswer } from '../lib/support.ts';
 import { Head } from '../ui/bits.tsx';
 import { Exports } from '../ui/list.tsx';
-import { codeOf, Entries } from './timeline.tsx';
+import { Entries } from './timeline.tsx';
+
+type Lang = 'zh' | 'en';
+const langs: Lang[] = ['zh', 'en'];
 
 /** Why did this person not get one? */
 export default function Lookup() {
   const { t, i18n } = useTranslation();
   const { zone } = usePrefs();
   const [q, setQ] = useParam('q');
-  const [copied, setCopied] = useState(false);
+  const [copied, setCopied] = useState<Lang>();
   const data = useData('GET /v1/admin/lookup', { query: { q } }, 'slow', q !== '');
   const items = data.data?.items ?? [];
-  const answer = items.flatMap((e) => {
-    const code = codeOf(e);
-    return code && i18n.exists(`reason.${code}`) ? [`${stamp(e.at, zone, true)} ${code}: ${t(`reason.${code}`)}`] : [];
-  });
-  const text = answer.length ? `${t('lookup.answer', { q })}\n${answer.join('\n')}` : t('lookup.nothing', { q });
-  const copy = async () => {
+  useEffect(() => {
+    for (const lang of langs) void bringLanguage(lang); // before the press: a browser lets nothing be copied long after it
+  }, []);
+  const copy = async (lang: Lang) => {
     try {
-      await navigator.clipboard.writeText(text);
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
+      await bringLanguage(lang);
+      const say: Say = (key, values) =>
+        i18n.exists(key, { lng: lang }) ? i18n.getFixedT(lang)(key, values) : undefined;
+      await navigator.clipboard.writeText(supportAnswer(q, items, zone, say));
+      setCopied(lang);
+      setTimeout(() => setCopied(undefined), 1500);
     } catch {
-      setCopied(false);
+      setCopied(undefined);
     }
   };
   return (
@@ -57,7 +62,12 @@ export default function Lookup() {
         <div className="panel">
           <div className="row" style={{ marginBottom: 12 }}>
             <h2 style={{ margin: 0 }}>{t('timeline.title')}</h2>
-            <Button onClick={copy}>{copied ? '✓' : t('lookup.copy')}</Button>
+            {langs.map((lang) => (
+              <Button key={lang} onClick={() => copy(lang)} data-answer={lang}>
+                {copied === lang && '✓ '}
+                {t(`lookup.copy.${lang}`)}
+              </Button>
+            ))}
             <Exports name={`lookup-${q}`} rows={items as unknown as Record<string, unknown>[]} />
           </div>
           <Entries items={items} />

@@ -2,6 +2,7 @@ import { Timeline as Line } from 'antd';
 import { useTranslation } from 'react-i18next';
 import type { Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
+import { codeOf } from '../lib/support.ts';
 import { millis, span } from '../lib/times.ts';
 import { Code, Fault, Time } from '../ui/bits.tsx';
 
@@ -78,11 +79,4 @@ export function Entries({ items }: { items: Entry[] }) {
       })}
     />
   );
-}
-
-/** The reason that an entry tells, if any. */
-export function codeOf(e: { data?: unknown }): string | undefined {
-  const d = e.data as { code?: unknown; reason?: unknown } | undefined;
-  for (const v of [d?.code, d?.reason]) if (typeof v === 'string' && /^[A-Z][A-Z_]+$/.test(v)) return v;
-  return undefined;
 }
