@@ -133,3 +133,42 @@ test('a chart that nobody sees is not drawn, and has the newest points when it i
   await page.locator('.chart').nth(3).scrollIntoViewIfNeeded();
   await page.waitForFunction((was) => [...document.querySelectorAll('.chart canvas')].map((c) => window.drawn.get(c) ?? 0)[3] > was, after[3]);
 });
+
+for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
+  test(`an adjustment is a dashed line in the chart of the stock and told in its summary: ${lang}`, async (t) => {
+    const page = await newPage(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme });
+    await page.addInitScript(() => {
+      window.written = [];
+      const write = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+        if (/^\(?[+−]/.test(text)) window.written.push([text, this.getLineDash().length, document.getElementsByClassName('chart')[1]?.contains(this.canvas)]);
+        return write.call(this, text, ...at);
+      };
+    });
+    let asked = 0;
+    const entry = (s, before, after) => ({ seq: s, at: new Date(Date.now() + s * 1000).toISOString(), actor: { name: 'li', role: 'operator' }, action: 'campaign.adjust', object: 'campaign/spring', before, after });
+    await page.route('**/audit-log?*', async (r) => {
+      if (!r.request().url().includes('campaign.adjust')) return r.continue();
+      asked++;
+      // before the first point, within the chart, and of a decrease only what was asked
+      return r.fulfill({ json: { items: [entry(2, undefined, { asked: -7, applied: 0, total: 60 }), entry(1, { total: 40 }, { total: 60 }), entry(-800, { total: 39 }, { total: 40 })] } });
+    });
+    const looks = [];
+    page.on('response', (r) => { if (/\/live\?/.test(r.url())) looks.push(r.url()); });
+    await page.goto(`${server.adminUrl}/live/spring`);
+    await page.locator('input[name=key]').fill(adminKey);
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => ['+20', '(−7)'].every((x) => window.written.some(([text]) => text === x)));
+    const written = await page.evaluate(() => window.written);
+    for (const [text, dashes, stock] of written) {
+      assert.ok(dashes > 0 && stock, `${text} beside a dashed line in the chart of the stock`);
+      assert.notEqual(text, '+1', 'an adjustment before the first point is out of view');
+    }
+    const figure = page.locator('.chart').nth(1);
+    const says = await figure.getAttribute('aria-label');
+    assert.match(says, lang === 'zh' ? /库存调整：\d\d:\d\d:\d\d \+20 · \d\d:\d\d:\d\d \(−7\)$/ : /Adjusted: \+20 at \d\d:\d\d:\d\d · \(−7\) at \d\d:\d\d:\d\d$/);
+    assert.ok(asked < looks.length || asked === 1, `the log was asked ${asked} times in ${looks.length} looks`);
+    await oneLanguage(page, lang, 'marks');
+    assert.deepEqual(page.faults, []);
+  });
+}

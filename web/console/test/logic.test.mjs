@@ -9,6 +9,7 @@ const { age } = await load('lib/stale.ts');
 const { funnel } = await load('lib/funnel.ts');
 const { Series, rates, columns, keepMs } = await load('lib/buckets.ts');
 const { checks, sums, sellsOutIn } = await load('lib/verdict.ts');
+const { marks, markText } = await load('lib/marks.ts');
 const { cell, csv } = await load('lib/csv.ts');
 const { ServerClock } = await load('lib/serverclock.ts');
 
@@ -174,4 +175,21 @@ test("the server's clock is found from whole seconds", () => {
   assert.ok(Math.abs(c.offset - offset) < 100, String(c.offset));
   c.saw(30_000, 30_020, 30_000); // somebody set a clock
   assert.ok(Math.abs(c.offset) < 1100, String(c.offset));
+});
+
+test('adjustments are read from the log: the oldest first, a decrease as it was asked, what changed nothing not', () => {
+  const list = marks([
+    { at: '2026-06-18T12:00:03Z', after: { asked: -1200, applied: 0, total: 60 } },
+    { at: '2026-06-18T12:00:02Z', before: { total: 60 }, after: { total: 60 } },
+    { at: '2026-06-18T12:00:01Z', before: { total: 40 }, after: { total: 60 } },
+    { at: 'never', before: { total: 40 }, after: { total: 60 } },
+    { at: '2026-06-18T12:00:04Z' },
+  ]);
+  assert.deepEqual(
+    list.map((m) => [m.at % 10_000, markText(m, String)]),
+    [
+      [1000, '+20'],
+      [3000, '(−1200)'],
+    ],
+  );
 });

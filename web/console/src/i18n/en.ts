@@ -75,6 +75,8 @@ const texts: Record<string, string> = {
   'chart.admitted': 'admitted',
   'chart.latency': 'Answer time',
   'chart.latencySays': 'Half within {{p50}} ms, 99% within {{p99}} ms',
+  'chart.markSays': '{{n}} at {{at}}',
+  'chart.marks': '{{stock}}. Adjusted: {{list}}',
   'chart.oldest': 'oldest, s',
   'chart.otherRefusals': 'other refusals',
   'chart.perSecond': 'per second',

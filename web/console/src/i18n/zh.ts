@@ -75,6 +75,8 @@ const texts: Record<string, string> = {
   'chart.admitted': '已准入',
   'chart.latency': '应答时间',
   'chart.latencySays': '半数在 {{p50}} 毫秒内，99% 在 {{p99}} 毫秒内',
+  'chart.markSays': '{{at}} {{n}}',
+  'chart.marks': '{{stock}}。库存调整：{{list}}',
   'chart.oldest': '最旧（秒）',
   'chart.otherRefusals': '其他拒绝',
   'chart.perSecond': '每秒',

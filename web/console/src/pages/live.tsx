@@ -58,7 +58,7 @@ export default function LivePage({ id }: { id: string }) {
       <Figures live={live} stale={stale} />
       <div className="split">
         <FunnelTable live={live} series={series} stale={stale} />
-        <LiveCharts live={live} series={series} />
+        <LiveCharts id={id} live={live} series={series} />
       </div>
       <div className="foot">
         {live.unpaid && <Unpaid live={live} stale={stale} />}

@@ -1,8 +1,13 @@
 import { lazy, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { columns, latencies, rates, type Series } from '../lib/buckets.ts';
+import { may } from '../lib/api.ts';
+import { columns, keepMs, latencies, type Points, rates, type Series } from '../lib/buckets.ts';
+import { useData } from '../lib/data.ts';
+import { marks, markText } from '../lib/marks.ts';
 import { usePrefs } from '../lib/store.ts';
+import { clock, type Zone } from '../lib/times.ts';
 import type { Live } from '../lib/verdict.ts';
+import { useSession } from '../session.tsx';
 import { useCount } from '../ui/bits.tsx';
 import { useDark } from '../ui/dark.ts';
 
@@ -15,11 +20,12 @@ export function palette(dark: boolean) {
     : { a: '#0958d9', b: '#69727d', c: '#b8101e', d: '#8f4100' };
 }
 
+const logCall = 'GET /v1/admin/audit-log';
 const dot = [2, 3];
 const dash = [7, 4];
 
 /** Four charts with one cursor. */
-export function LiveCharts({ live, series }: { live: Live; series: Series }) {
+export function LiveCharts({ id, live, series }: { id: string; live: Live; series: Series }) {
   const { t } = useTranslation();
   const { zone } = usePrefs();
   const dark = useDark();
@@ -54,18 +60,7 @@ export function LiveCharts({ live, series }: { live: Live; series: Series }) {
           ]}
           summary={t('chart.ratesSays', { now: n(live.rate.now), peak: n(live.rate.peak) })}
         />
-        <Chart
-          {...shared}
-          title={t('chart.stock')}
-          unit={t('chart.units')}
-          points={points.stock}
-          lines={[
-            { label: t('stock.available'), color: c.b },
-            { label: t('stock.held'), color: c.d, dash },
-            { label: t('stock.sold'), color: c.a, dash: dot },
-          ]}
-          summary={t('chart.stockSays', { available: n(live.available), held: n(live.held), sold: n(live.sold) })}
-        />
+        <StockChart id={id} live={live} points={points.stock} shared={shared} />
         <Chart
           {...shared}
           log
@@ -93,5 +88,40 @@ export function LiveCharts({ live, series }: { live: Live; series: Series }) {
         />
       </Suspense>
     </div>
+  );
+}
+
+type Shared = { zone: Zone; dark: boolean; sync: string; span: number };
+
+/** The stock, with a mark where it was adjusted; the log of the adjustments is asked slowly. */
+function StockChart({ id, live, points, shared }: { id: string; live: Live; points: Points; shared: Shared }) {
+  const { t } = useTranslation();
+  const { zone } = usePrefs();
+  const n = useCount();
+  const { session } = useSession();
+  const c = palette(shared.dark);
+  const query = { object: `campaign/${id}`, action: 'campaign.adjust', limit: 50 };
+  const log = useData(logCall, { query }, 'slow', may(session.role, logCall));
+  const entries = log.data?.items;
+  const all = useMemo(() => marks(entries ?? []).map((m) => ({ x: m.at / 1000, text: markText(m, n) })), [entries]);
+  const from = Math.max(points[0]?.[0] ?? 0, (live.as_of_ms - keepMs) / 1000);
+  const told = all
+    .filter((m) => m.x >= from)
+    .map((m) => t('chart.markSays', { n: m.text, at: clock(m.x * 1000, zone) }));
+  const stock = t('chart.stockSays', { available: n(live.available), held: n(live.held), sold: n(live.sold) });
+  return (
+    <Chart
+      {...shared}
+      title={t('chart.stock')}
+      unit={t('chart.units')}
+      points={points}
+      marks={all}
+      lines={[
+        { label: t('stock.available'), color: c.b },
+        { label: t('stock.held'), color: c.d, dash },
+        { label: t('stock.sold'), color: c.a, dash: dot },
+      ]}
+      summary={told.length ? t('chart.marks', { stock, list: told.join(' · ') }) : stock}
+    />
   );
 }

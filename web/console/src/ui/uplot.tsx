@@ -11,6 +11,12 @@ export interface Line {
   dash?: number[];
 }
 
+/** At is a moment of the x axis, in seconds since 1970, and what is written beside its line. */
+export interface At {
+  x: number;
+  text: string;
+}
+
 interface Props {
   title: string;
   lines: Line[];
@@ -23,6 +29,7 @@ interface Props {
   height?: number;
   summary: string; // what a screen reader says
   span?: number; // seconds shown, up to the last point
+  marks?: At[]; // dashed vertical lines
 }
 
 /** One chart. New points are drawn in place; only a change of look builds it anew. */
@@ -31,6 +38,8 @@ export default function Chart(p: Props) {
   const plot = useRef<uPlot>(null);
   const points = useRef(p.points);
   points.current = p.points;
+  const marks = useRef(p.marks);
+  marks.current = p.marks;
   const look = JSON.stringify([p.title, p.lines, p.zone, p.unit, p.log, p.dark, p.sync, p.height]);
   // `look` stands for all that shapes the chart
   useEffect(() => {
@@ -64,6 +73,7 @@ export default function Chart(p: Props) {
             values: (_u, list) => list.map((v) => (v === null || v === undefined ? '' : short(v))),
           },
         ],
+        hooks: { draw: [(u) => drawMarks(u, marks.current ?? [], p.dark)] },
         series: [
           {},
           ...p.lines.map((l) => ({
@@ -105,7 +115,7 @@ export default function Chart(p: Props) {
   useEffect(() => {
     if (seen.current) plot.current?.setData(p.points as uPlot.AlignedData);
     else late.current = true;
-  }, [p.points]);
+  }, [p.points, p.marks]);
   return (
     <figure className="chart" aria-label={`${p.title}. ${p.summary}`}>
       <figcaption>
@@ -115,6 +125,31 @@ export default function Chart(p: Props) {
       <span className="sr">{p.summary}</span>
     </figure>
   );
+}
+
+/** Draws what is in view of the marks; a text that would stand out of the chart stands on the other side. */
+function drawMarks(u: uPlot, marks: At[], dark: boolean) {
+  const { ctx, bbox, scales } = u;
+  const seen = marks.filter((m) => m.x >= (scales.x?.min ?? 0) && m.x <= (scales.x?.max ?? 0));
+  if (seen.length === 0) return;
+  const px = devicePixelRatio;
+  ctx.save();
+  ctx.strokeStyle = ctx.fillStyle = dark ? '#e6e9ed' : '#1c2127';
+  ctx.lineWidth = px;
+  ctx.setLineDash([4 * px, 3 * px]);
+  ctx.font = `${11 * px}px system-ui`;
+  ctx.textBaseline = 'top';
+  for (const m of seen) {
+    const x = Math.round(u.valToPos(m.x, 'x', true));
+    ctx.beginPath();
+    ctx.moveTo(x, bbox.top);
+    ctx.lineTo(x, bbox.top + bbox.height);
+    ctx.stroke();
+    const left = x + 4 * px + ctx.measureText(m.text).width > bbox.left + bbox.width;
+    ctx.textAlign = left ? 'right' : 'left';
+    ctx.fillText(m.text, left ? x - 4 * px : x + 4 * px, bbox.top + 2 * px);
+  }
+  ctx.restore();
 }
 
 /** Times of day along an axis; closer than a second apart, minutes and tenths of a second. */
