@@ -172,3 +172,43 @@ for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
     assert.deepEqual(page.faults, []);
   });
 }
+
+for (const [lang, colorScheme] of [['en', 'dark'], ['zh', 'light']]) {
+  test(`trouble shows what the last comparison found, the runbook, and a summary to hand over: ${lang}`, async (t) => {
+    const page = await newPage(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme, permissions: ['clipboard-read', 'clipboard-write'] });
+    const run = { id: 7, campaign_id: 'spring', started_at: new Date(at).toISOString(), took_ms: 12, ok: false, claims: 10_001, differences: 2, drift: 3, epoch: 1,
+      available: 0, in_transfer: 0, queued: 0, held: 0, sold: 0, total: 40, found: [
+        { kind: 'unknown_claim', claim_id: 'c_lost', units: 1, detail: 'admitted 40 s ago', repair: 'given back' }, { kind: 'total', units: 2, detail: 'gate 42, ledger 40' }] };
+    await page.route('**/admin/reconcile?*', (r) => {
+      const q = new URL(r.request().url()).searchParams;
+      return r.fulfill({ json: { items: q.get('campaign_id') === 'spring' ? [run] : [] } });
+    });
+    await page.route('**/live?*', async (r) => {
+      const answer = await (await r.fetch()).json();
+      const checks = { exact: true, exact_at_ms: answer.as_of_ms, ok: false, oversold: 1, over_limit: 0, drift: 3, verified_at_ms: answer.as_of_ms };
+      await r.fulfill({ json: { ...answer, ...looks.degraded, ...looks.trouble, checks, available: 18, queued: 0, held: 12, sold: 10, total: 40, phase: 'trouble' } });
+    });
+    await page.goto(`${server.adminUrl}/live/spring`);
+    await page.locator('input[name=key]').fill(adminKey);
+    await page.keyboard.press('Enter');
+    const box = page.locator('[data-trouble]');
+    await box.locator('[data-finding]').nth(1).waitFor();
+    assert.match(await box.innerText(), /c_lost[\s\S]*admitted 40 s ago[\s\S]*given back[\s\S]*gate 42, ledger 40[\s\S]*docs\/runbooks\/frozen-campaign\.md/);
+    for (const check of [readable, accessible, narrow]) await check(page, `trouble, ${lang}`);
+    await oneLanguage(page, lang, `trouble, ${lang}`);
+    const button = box.getByRole('button', { name: lang === 'zh' ? '复制摘要' : 'Copy summary' });
+    await button.click();
+    await page.waitForFunction((x) => document.querySelector('[data-trouble] [role=status]').textContent === x, lang === 'zh' ? '已复制' : 'Copied');
+    const text = await page.evaluate(() => navigator.clipboard.readText());
+    for (const part of [/\(spring\)$/m, /\d\d:\d\d:\d\d\.\d+ UTC/, /the ledger has 10,001 live units$/m, /✓ .*✗ .* 1 · ✓ .* 0 · ✗ .* 3$/m, /18 \+ .*12 \+ .*10 = 40$/m, / 2\/2 · .*12 .* 3$/m,
+      /^- .*c_lost · 1 · admitted 40 s ago · → given back$/m, /^- .* · 2 · gate 42, ledger 40$/m, /docs\/runbooks\/frozen-campaign\.md$/,
+      ...(lang === 'zh' ? [/^状态：已冻结/m, /Redis 故障/] : [/^State: Frozen/m, /Redis down/])]) assert.match(text, part);
+    assert.doesNotMatch(text, /undefined|NaN|\[object/);
+    // without a clipboard the same text is shown
+    await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); });
+    await button.click();
+    await box.locator('pre').waitFor();
+    assert.match(await box.locator('pre').innerText(), /c_lost · 1/);
+    assert.deepEqual(page.faults, []);
+  });
+}

@@ -16,6 +16,7 @@ import { LiveCharts } from './live_charts.tsx';
 import { Activity, Health, Unpaid } from './live_foot.tsx';
 import { FunnelTable } from './live_funnel.tsx';
 import { Strip } from './live_strip.tsx';
+import { Trouble } from './live_trouble.tsx';
 import './live.css';
 
 /** The live screen: is it right, is it fast, is it moving, do I have to act? */
@@ -28,6 +29,8 @@ export default function LivePage({ id }: { id: string }) {
   // the page is drawn again for new data, not for each tick: only what tells an age is
   const stale = useOld(at, error ? liveStaleMs : Math.max(liveStaleMs, refresh * 1000 + 2500));
   const c = campaign.data;
+  const newest = useRef(live);
+  newest.current = live;
   useTitle(live, c?.title);
   if (!live) {
     return (
@@ -38,8 +41,9 @@ export default function LivePage({ id }: { id: string }) {
     );
   }
   const big = kiosk === '1';
+  const look = lookOf(live, stale);
   return (
-    <div className={big ? 'live kiosk' : 'live'} data-look={lookOf(live, stale)} data-asof={live.as_of_ms}>
+    <div className={big ? 'live kiosk' : 'live'} data-look={look} data-asof={live.as_of_ms}>
       <div className="head" style={{ marginBottom: 0 }}>
         <State of={live.state} />
         <h1 data-data>{c?.title ?? id}</h1>
@@ -54,6 +58,7 @@ export default function LivePage({ id }: { id: string }) {
         )}
       </div>
       <Strip live={live} stale={stale} at={at} id={id} again={again} kiosk={big} />
+      {look === 'trouble' && !big && <Trouble id={id} title={c?.title ?? id} live={newest} />}
       <Stock live={live} series={series} stale={stale} />
       <Figures live={live} stale={stale} />
       <div className="split">

@@ -3,9 +3,10 @@ import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
-import { Act, Head, Id, Tag, Time, useCount, useSpan } from '../ui/bits.tsx';
+import { Act, Head, Tag, Time, useCount, useSpan } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
+import { Found } from './found.tsx';
 import { Verified } from './verified.tsx';
 
 type Run = Schemas['RunAnswer'];
@@ -94,28 +95,5 @@ export default function Reconcile() {
         ]}
       />
     </>
-  );
-}
-
-function Found({ r }: { r: Run }) {
-  const { t } = useTranslation();
-  const n = useCount();
-  if (r.error) return <span data-data>{r.error}</span>;
-  if (r.found.length === 0) return <Tag tone="ok">{t('reconcile.nothing')}</Tag>;
-  return (
-    <ul className="feed">
-      {r.found.map((f, i) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: findings have no id of their own
-        <li key={i}>
-          <b>{t(`drift.${f.kind}`)}</b> {f.claim_id && <Id id={f.claim_id} />} <span className="num">{n(f.units)}</span>{' '}
-          <span data-data>{f.detail}</span>{' '}
-          {f.repair && (
-            <Tag tone="info">
-              <span data-data>{f.repair}</span>
-            </Tag>
-          )}
-        </li>
-      ))}
-    </ul>
   );
 }
