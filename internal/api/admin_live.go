@@ -209,8 +209,8 @@ func (a *liveAnswer) fill(v *sluice.LiveLook, size int) error {
 	return nil
 }
 
-// head gives the bytes of the answer without its buckets. Where one bucket would not fit beside it, what people wrote is
-// cut shorter: the numbers all stay.
+// head gives the bytes of the answer without its buckets. Where one bucket would not fit beside it, what people wrote
+// is cut shorter: the numbers all stay.
 func (a *liveAnswer) head(size int, all []bucketAnswer) (int, error) {
 	for n := maxLiveReason / 2; ; n /= 2 {
 		head, err := json.Marshal(a)

@@ -22,7 +22,8 @@ func (d oneLook) Live(context.Context, string, sluice.Millis, int) (sluice.LiveL
 }
 
 // TestTheLargestLook: every field of a look is as long as it gets in the largest sale, and it is 3 KB at most: long
-// reasons in Chinese, each reason of a refusal with millions, all waves, more switches than are told, buckets that wait.
+// reasons in Chinese, each reason of a refusal with millions, all waves, more switches than are told, and buckets that
+// wait.
 func TestTheLargestLook(t *testing.T) {
 	const at, many = sluice.Millis(1_796_000_000_000), int64(99_999_999)
 	long := strings.Repeat("暂停活动，请等待通知", 20)
