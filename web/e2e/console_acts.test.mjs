@@ -304,6 +304,54 @@ test('what the server exports is what the buttons give', async (t) => {
   await go(page, '/audit?action=block');
   const log = await file('All that fit, CSV');
   assert.match(log, /^\ufeffseq,at,actor/);
+  await server.admin('POST', '/v1/admin/blocklist', { scope: 'user', value: 'exported', reason: 'a drill' });
+  await go(page, '/audit?action=block*');
+  const entries = JSON.parse(await file('All that fit, JSON'));
+  assert.ok(entries.length > 0 && entries.every((e) => e.action.startsWith('block')), JSON.stringify(entries.map((e) => e.action)));
+  assert.ok(entries.some((e) => e.reason === 'a drill'));
+});
+
+test('the stock tab has a row for each shard of a gate in Redis, and none where there is none', async (t) => {
+  const bare = await signIn(t, server, '/campaigns/spring?tab=stock');
+  await settled(bare);
+  assert.equal(await bare.locator('[data-shards]').count(), 0);
+  assert.deepEqual(bare.faults, []);
+  const shard = (i, more = {}) => ({ shard: i, armed: true, open: true, epoch: 7, revision: 3, available: 1200 + i, out: 0, queued: 2, live: 40, backlog: 0, ...more });
+  const items = [shard(0), shard(1, { open: false, epoch: 6, out: 5 }), shard(2, { armed: false, open: false, epoch: 0, available: 0 })];
+  await everyLook(t, server, '/campaigns/spring?tab=stock', 'the shards of a gate', {
+    before: (page) => page.route('**/spring/shards', (r) => r.fulfill({ json: { at: new Date().toISOString(), items, error: 'redis: shard 3: i/o timeout' } })),
+    shown: async (page, lang) => {
+      const table = page.locator('[data-shards]');
+      await table.locator('.ant-table-row').nth(2).waitFor();
+      const rows = await table.locator('.ant-table-row').allInnerTexts();
+      assert.deepEqual(rows.map((r) => r.split('\t').map((x) => x.trim()).slice(0, 7)), [
+        ['0', '1,200', '40', '2', '0', '0', '7'], ['1', '1,201', '40', '2', '5', '0', '6'], ['2', '—', '—', '—', '—', '—', '—'],
+      ]);
+      assert.match(rows[1], lang === 'en' ? /sealed/ : /已封存/);
+      await table.locator('.note.warn').waitFor();
+    },
+  });
+});
+
+test('the answer for a buyer is copied in the language of the buyer', async (t) => {
+  for (const locale of ['en-US', 'zh-CN']) {
+    const page = await signIn(t, server, '/lookup?q=asker', {
+      locale, permissions: ['clipboard-read', 'clipboard-write'],
+      before: (p) => p.route('**/v1/admin/lookup?*', (r) => r.fulfill({ json: { items: [
+        { at: '2026-06-18T12:00:00.031Z', type: 'decision', subject: 'asker', data: { code: 'SOLD_OUT' } },
+      ] } })),
+    });
+    const copied = async (lang) => {
+      await page.locator(`[data-answer=${lang}]`).click();
+      await page.locator(`[data-answer=${lang}]`, { hasText: '✓' }).waitFor();
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    const [en, zh] = [await copied('en'), await copied('zh')];
+    assert.match(en, /asker.*\n2026-06-18 20:00:00\.031 UTC\+8 SOLD_OUT: No stock/);
+    assert.doesNotMatch(en, /[\u4e00-\u9fff]/);
+    assert.match(zh, /asker[^]*\n2026-06-18 20:00:00\.031 UTC\+8 SOLD_OUT: [\u4e00-\u9fff]/);
+    await page.context().close();
+  }
 });
 
 /** The jobs as if these rehearsals had been made. */

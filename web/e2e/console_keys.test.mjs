@@ -141,6 +141,89 @@ test('money that came twice: a refund whose answer is lost is tried again, and t
   assert.deepEqual([asked, now.state, now.refund_due], [2, 'paid', false]);
 });
 
+/**
+ * Goes through a typed dialog that `press` has opened: Cancel has the focus, the button does nothing until the reason
+ * and the id are there, and then the call is sent once, with the reason. Gives the calls.
+ */
+async function typed(page, { verb, id, call }) {
+  const sent = [];
+  page.on('request', (r) => { if (r.method() !== 'GET' && call.test(`${r.method()} ${new URL(r.url()).pathname}`)) sent.push(r); });
+  const d = dialog(page);
+  await d.locator('[data-tier=c]').waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent === 'Cancel');
+  const button = d.getByRole('button', { name: verb, exact: true });
+  const [reason, box] = [d.locator('input').nth(0), d.locator('input').nth(1)];
+  const dead = async (why) => {
+    assert.equal(await button.getAttribute('aria-disabled'), 'true', why);
+    await button.click({ force: true });
+    await box.press('Enter');
+  };
+  await dead('nothing is filled in');
+  await reason.fill('a drill');
+  await dead('no id');
+  await box.fill(`${id}x`);
+  await dead('another id');
+  await reason.fill(' ');
+  await box.fill(id);
+  await dead('no reason');
+  assert.equal(sent.length, 0);
+  await reason.fill('a drill');
+  assert.equal(await button.getAttribute('aria-disabled'), 'false');
+  await button.dblclick({ force: true });
+  await d.locator('[role=status]').waitFor();
+  assert.equal(sent.length, 1, 'sent once');
+  const [r] = sent;
+  assert.equal(r.postDataJSON()?.reason ?? new URL(r.url()).searchParams.get('reason'), 'a drill');
+  return { request: r, says: await d.locator('[role=status]').innerText() };
+}
+
+/** The reason that the newest entry of an action has. */
+const noted = async (action) => (await server.admin('GET', `/v1/admin/audit-log?action=${action}`)).items[0]?.reason;
+
+test('a sale is ended for good once its id is typed', async (t) => {
+  await server.campaign({ id: 'ending', title: 'The end' });
+  const page = await signIn(t, server, '/campaigns/ending');
+  await page.getByRole('button', { name: 'End the sale' }).click();
+  await typed(page, { verb: 'End the sale', id: 'ending', call: /^POST .*\/ending\/end$/ });
+  assert.equal((await server.admin('GET', '/v1/admin/campaigns/ending')).state, 'ended');
+  assert.equal(await noted('campaign.end'), 'a drill');
+});
+
+test('a campaign is compared and repaired once its id is typed', async (t) => {
+  const page = await signIn(t, server, '/reconcile?campaign=summer');
+  await page.getByRole('button', { name: 'Compare and repair' }).click();
+  const { says } = await typed(page, { verb: 'Compare and repair', id: 'summer', call: /^POST .*\/reconcile$/ });
+  assert.match(says, /^0 differences, drift 0$/);
+  assert.equal((await server.admin('GET', '/v1/admin/reconcile?campaign_id=summer')).items.length, 1);
+  assert.equal(await noted('campaign.reconcile'), 'a drill');
+});
+
+test('a global stop is taken back once the name of the switch is typed', async (t) => {
+  t.after(() => server.admin('DELETE', '/v1/admin/switches/closed').catch(() => {}));
+  await server.admin('PUT', '/v1/admin/switches/closed', { value: 1, reason: 'all of them' });
+  const page = await signIn(t, server, '/switches');
+  const row = page.locator('.ant-table-row', { has: page.locator('b', { hasText: /^closed$/ }) });
+  await row.getByRole('button', { name: 'Clear' }).click();
+  const { request } = await typed(page, { verb: 'Clear', id: 'closed', call: /^DELETE .*\/switches\/closed$/ });
+  assert.equal(new URL(request.url()).searchParams.get('campaign_id'), null, 'for every campaign');
+  assert.match(await page.locator('[data-inforce]').innerText(), /1\/1 nodes/);
+  const now = (await server.admin('GET', '/v1/admin/switches')).items.find((s) => s.name === 'closed');
+  assert.deepEqual(now.settings, []);
+  assert.equal(await noted('switch.*'), 'a drill');
+});
+
+test('a key is revoked once its name is typed, and opens nothing after', async (t) => {
+  const { key, id } = await server.admin('POST', '/v1/admin/api-keys', { name: 'old till', role: 'viewer' });
+  const status = async () => (await fetch(`${server.adminUrl}/v1/admin/campaigns`, { headers: { Authorization: `Bearer ${key}` } })).status;
+  assert.equal(await status(), 200);
+  const page = await signIn(t, server, '/keys');
+  await page.locator('.ant-table-row', { hasText: 'old till' }).getByRole('button', { name: 'Revoke' }).click();
+  const { request } = await typed(page, { verb: 'Revoke', id: 'old till', call: /^DELETE .*\/api-keys\// });
+  assert.ok(request.url().includes(encodeURIComponent(id)));
+  assert.equal(await status(), 401);
+  assert.equal(await noted('api_key.revoke'), 'a drill');
+});
+
 test('publishing wants a reason', async (t) => {
   await server.campaign({ id: 'draft', title: 'A draft', draft: true });
   const page = await signIn(t, server, '/campaigns/draft');
