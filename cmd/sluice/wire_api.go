@@ -98,7 +98,20 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Orders: p.orders, Payments: p.ledger, Coupons: p.coupons,
 		DeadLetters: p.console.letters,
 		Reconcile:   p.reconcile,
+		Shards:      shardReader{p},
 	})
+}
+
+// shardReader reads the shards of gates, where there are any.
+type shardReader struct{ p *parts }
+
+// Shards reads each shard of a campaign's gates as of one moment.
+func (r shardReader) Shards(ctx context.Context, campaign string) ([]sluice.ShardState, error) {
+	c, err := r.p.ledger.Campaign(ctx, campaign)
+	if err != nil || r.p.remote == nil {
+		return nil, err
+	}
+	return r.p.remote.gates.State(ctx, c)
 }
 
 // reconciling says what the desk of the reconciler works with. Where there is one store, gates and ledger cannot

@@ -3,6 +3,7 @@ package admin_test
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"strings"
@@ -57,5 +58,22 @@ func TestExportsAreSafeInASpreadsheet(t *testing.T) {
 	}
 	if a := s.want(200, "GET", "/v1/admin/audit-log.csv", nil); !strings.Contains(string(a.body), "campaign.create") {
 		t.Errorf("%s", a.body)
+	}
+	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("later", 5))
+	a = s.want(200, "GET", "/v1/admin/audit-log.json?object=campaign/ca", nil)
+	var log []struct{ Action, Object string }
+	if err := json.Unmarshal(a.body, &log); err != nil || len(log) == 0 || log[len(log)-1].Action != "campaign.create" {
+		t.Errorf("%v: %s", err, a.body)
+	}
+	for _, e := range log {
+		if e.Object != "campaign/ca" {
+			t.Errorf("the filter let %q through", e.Object)
+		}
+	}
+	if d := a.header.Get("Content-Disposition"); d != `attachment; filename="audit-log.json"` {
+		t.Errorf("disposition %q", d)
+	}
+	if a := s.want(200, "GET", "/v1/admin/audit-log.json?action=never", nil); strings.TrimSpace(string(a.body)) != "[]" {
+		t.Errorf("nothing fits: %s", a.body)
 	}
 }

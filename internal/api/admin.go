@@ -63,6 +63,7 @@ type AdminDeps struct {
 
 	DeadLetters DeadLetterDesk
 	Reconcile   ReconcileDesk
+	Shards      ShardDesk
 }
 
 // Admin is the operators' listener. It owns its server.
@@ -138,6 +139,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerRedemptions(api)
 	a.registerDeadLetters(api)
 	a.registerReconcile(api)
+	a.registerShards(api)
 }
 
 func (a *Admin) newAPI() huma.API {

@@ -35,11 +35,19 @@ type (
 	}
 	auditInput struct {
 		PageInput
+		AuditFilter
+	}
+	// AuditFilter says which entries are meant.
+	AuditFilter struct {
 		Actor  string    `query:"actor" maxLength:"128" doc:"The id or the name of a key"`
 		Action string    `query:"action" maxLength:"64" doc:"An action, or the beginning of some: campaign.*"`
 		Object string    `query:"object" maxLength:"128" doc:"An object, or the beginning of some: switch/*"`
 		From   time.Time `query:"from" doc:"Not before this moment"`
 		Until  time.Time `query:"until" doc:"Before this moment"`
+	}
+	auditFileOutput struct {
+		Disposition string       `header:"Content-Disposition"`
+		Body        []auditEntry `nullable:"false"`
 	}
 	auditPageOutput struct {
 		Body struct {
@@ -48,6 +56,11 @@ type (
 		}
 	}
 )
+
+func (f *AuditFilter) query(limit int) sluice.AuditQuery {
+	return sluice.AuditQuery{Actor: f.Actor, Action: f.Action, Object: f.Object,
+		From: sluice.MillisOf(f.From), Until: sluice.MillisOf(f.Until), Limit: limit}
+}
 
 // registerAudit adds the audit log, which nobody can change.
 func (a *Admin) registerAudit(api huma.API) {
@@ -62,8 +75,9 @@ func (a *Admin) registerAudit(api huma.API) {
 			if err != nil {
 				return nil, problemOf(err)
 			}
-			rows, err := desk.Audit(ctx, sluice.AuditQuery{Actor: in.Actor, Action: in.Action, Object: in.Object,
-				From: sluice.MillisOf(in.From), Until: sluice.MillisOf(in.Until), Before: before, Limit: in.Limit + 1})
+			q := in.query(in.Limit + 1)
+			q.Before = before
+			rows, err := desk.Audit(ctx, q)
 			if err != nil {
 				return nil, problemOf(err)
 			}
@@ -72,12 +86,26 @@ func (a *Admin) registerAudit(api huma.API) {
 				rows = rows[:in.Limit]
 				out.Body.NextCursor = cursorText(rows[in.Limit-1].Seq)
 			}
-			out.Body.Items = make([]auditEntry, len(rows))
-			for i, e := range rows {
-				out.Body.Items[i] = auditEntry{Seq: e.Seq, At: e.At.Time(), Action: e.Action, Object: e.Object,
-					Before: e.Before, After: e.After, Reason: e.Actor.Reason, RequestID: e.Actor.RequestID,
-					Actor: auditActor{e.Actor.KeyID, e.Actor.Name, e.Actor.Role, e.Actor.Addr}}
-			}
+			out.Body.Items = auditEntries(rows)
 			return out, nil
 		})
+	huma.Register(api, op("GET", "/v1/admin/audit-log.json",
+		"The audit log as a file, at most 10000 rows, newest first", sluice.RoleSupport),
+		func(ctx context.Context, in *AuditFilter) (*auditFileOutput, error) {
+			rows, err := desk.Audit(ctx, in.query(maxCSVRows))
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			return &auditFileOutput{`attachment; filename="audit-log.json"`, auditEntries(rows)}, nil
+		})
+}
+
+func auditEntries(rows []sluice.AuditEntry) []auditEntry {
+	all := make([]auditEntry, len(rows))
+	for i, e := range rows {
+		all[i] = auditEntry{Seq: e.Seq, At: e.At.Time(), Action: e.Action, Object: e.Object,
+			Before: e.Before, After: e.After, Reason: e.Actor.Reason, RequestID: e.Actor.RequestID,
+			Actor: auditActor{e.Actor.KeyID, e.Actor.Name, e.Actor.Role, e.Actor.Addr}}
+	}
+	return all
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -96,15 +95,8 @@ func (a *Admin) registerCSV(api huma.API) {
 		o := op("GET", "/v1/admin/audit-log.csv", "The audit log for a spreadsheet, at most 10000 rows, newest first",
 			sluice.RoleSupport)
 		csvResponse(&o)
-		huma.Register(api, o, func(ctx context.Context, in *struct {
-			Actor  string    `query:"actor" maxLength:"128"`
-			Action string    `query:"action" maxLength:"64"`
-			Object string    `query:"object" maxLength:"128"`
-			From   time.Time `query:"from"`
-			Until  time.Time `query:"until"`
-		}) (*csvOutput, error) {
-			all, err := desk.Audit(ctx, sluice.AuditQuery{Actor: in.Actor, Action: in.Action, Object: in.Object,
-				From: sluice.MillisOf(in.From), Until: sluice.MillisOf(in.Until), Limit: maxCSVRows})
+		huma.Register(api, o, func(ctx context.Context, in *AuditFilter) (*csvOutput, error) {
+			all, err := desk.Audit(ctx, in.query(maxCSVRows))
 			if err != nil {
 				return nil, problemOf(err)
 			}

@@ -333,7 +333,7 @@ func everyPort(t *testing.T) api.AdminDeps {
 		Coupons: struct{ api.CouponDesk }{}, Nodes: struct{ api.NodeList }{}, DeadLetters: struct{ api.DeadLetterDesk }{},
 		Reconcile: struct{ api.ReconcileDesk }{}, Sessions: struct{ api.SessionDesk }{}, Live: struct{ api.LiveDesk }{},
 		Jobs: struct{ api.JobDesk }{}, Preflight: struct{ api.PreflightDesk }{}, System: struct{ api.SystemDesk }{},
-		Console: http.NotFoundHandler(),
+		Console: http.NotFoundHandler(), Shards: struct{ api.ShardDesk }{},
 	}
 }
 

@@ -192,6 +192,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/audit-log.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The audit log as a file, at most 10000 rows, newest first
+         * @description Needs an API key of role support or above.
+         */
+        get: operations["get-audit-log-json"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/blocklist": {
         parameters: {
             query?: never;
@@ -750,6 +770,26 @@ export interface paths {
          * @description Needs an API key of role operator or above.
          */
         post: operations["post-campaigns-id-resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/campaigns/{id}/shards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What each shard of a campaign's gates holds
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-campaigns-id-shards"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -3524,6 +3564,57 @@ export interface components {
         SettingsOutputBody: {
             items: components["schemas"]["Setting"][];
         };
+        ShardAnswer: {
+            /** @description False: there is no gate, and all figures are 0 */
+            armed: boolean;
+            /**
+             * Format: int64
+             * @description Units that can be admitted here, those given back among them
+             */
+            available: number;
+            /**
+             * Format: int64
+             * @description Messages that wait to be carried to the ledger
+             */
+            backlog: number;
+            /** Format: int64 */
+            epoch: number;
+            /**
+             * Format: int64
+             * @description Units of live claims, queued ones among them
+             */
+            live: number;
+            /** @description It admits; false between two epochs */
+            open: boolean;
+            /**
+             * Format: int64
+             * @description Units on their way to another shard
+             */
+            out: number;
+            /**
+             * Format: int64
+             * @description Units admitted here and not in the ledger yet
+             */
+            queued: number;
+            /**
+             * Format: int64
+             * @description Of the total that it has heard of
+             */
+            revision: number;
+            /**
+             * Format: int64
+             * @description From 0
+             */
+            shard: number;
+        };
+        ShardsOutputBody: {
+            /** Format: date-time */
+            at: string;
+            /** @description Shards are missing: they did not answer */
+            error?: string;
+            /** @description Empty where stock is not taken in Redis */
+            items: components["schemas"]["ShardAnswer"][];
+        };
         SignBody: {
             /** @description Required where a check is not a go */
             reason?: string;
@@ -4178,10 +4269,15 @@ export interface operations {
     "get-audit-log-csv": {
         parameters: {
             query?: {
+                /** @description The id or the name of a key */
                 actor?: string;
+                /** @description An action, or the beginning of some: campaign.* */
                 action?: string;
+                /** @description An object, or the beginning of some: switch/* */
                 object?: string;
+                /** @description Not before this moment */
                 from?: string;
+                /** @description Before this moment */
                 until?: string;
             };
             header?: never;
@@ -4199,6 +4295,56 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-audit-log-json": {
+        parameters: {
+            query?: {
+                /** @description The id or the name of a key */
+                actor?: string;
+                /** @description An action, or the beginning of some: campaign.* */
+                action?: string;
+                /** @description An object, or the beginning of some: switch/* */
+                object?: string;
+                /** @description Not before this moment */
+                from?: string;
+                /** @description Before this moment */
+                until?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditEntry"][];
                 };
             };
             /** @description The request is at fault */
@@ -5641,6 +5787,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminCampaign"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-campaigns-id-shards": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ShardsOutputBody"];
                 };
             };
             /** @description The request is at fault */

@@ -27,6 +27,13 @@ export default function Audit() {
         >
           {t('audit.csv')}
         </Button>
+        <Button
+          href={address('GET /v1/admin/audit-log.json', {}, { actor, action, object, from, until })}
+          download
+          title={t('audit.csvHint')}
+        >
+          {t('audit.json')}
+        </Button>
       </Head>
       <div className="filters">
         <Input.Search

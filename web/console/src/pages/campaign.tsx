@@ -15,6 +15,7 @@ import { AuditTable } from './audit.tsx';
 import { CloneDialog } from './clone.tsx';
 import { Preflight, preflightCall } from './preflight.tsx';
 import { Sentence } from './sentence.tsx';
+import { Shards } from './shards.tsx';
 import { Verified } from './verified.tsx';
 
 type Campaign = Schemas['AdminCampaign'];
@@ -272,6 +273,7 @@ function Stock({ c }: { c: Campaign }) {
         </div>
         <Verified id={c.id} apart />
       </div>
+      <Shards id={c.id} />
       <h2 style={{ marginTop: 6 }}>{t('adjust.history')}</h2>
       <AuditTable object={`campaign/${c.id}`} action="campaign.adjust" name={`adjustments-${c.id}`} />
     </div>
