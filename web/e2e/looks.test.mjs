@@ -212,3 +212,46 @@ for (const [lang, colorScheme] of [['en', 'dark'], ['zh', 'light']]) {
     assert.deepEqual(page.faults, []);
   });
 }
+
+test('each state offers what may be done next, and each of it leads there', async (t) => {
+  const offers = { before: ['Run pre-flight', 'Postpone'], sold_out: ['Add stock'], settling: ['Mark payments down'], settled: ['Report', 'Duplicate'], degraded: ['The switch for this'] };
+  const chinese = { before: ['运行开场检查', '推迟'], sold_out: ['增加库存'], settling: ['标记支付停用'], settled: ['报告', '复制'], degraded: ['相关开关'] };
+  const leads = { before: [/\/campaigns\/spring\?tab=preflight$/, /\/campaigns\/spring\/edit\?step=when$/], settled: [/\/campaigns\/spring\/report$/], degraded: [/\/switches\?name=degraded$/] };
+  for (const lang of ['en', 'zh']) {
+    await through(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US' }, async (page, look) => {
+      const dialog = page.getByRole('dialog');
+      if (look === 'settling') { // it was opened in the state before: what somebody does goes on when the state does
+        assert.equal(await dialog.isVisible(), true, 'the dialog of the state before');
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'hidden' });
+      }
+      const next = page.locator('.strip [data-next]');
+      const want = (lang === 'zh' ? chinese : offers)[look] ?? [];
+      const have = await next.locator('a, button').allInnerTexts();
+      assert.deepEqual(have.map((x) => x.replace(/\s/g, '')), want.map((x) => x.replace(/\s/g, '')), `${look}, ${lang}`);
+      const links = await next.locator('a').evaluateAll((list) => list.map((a) => a.href));
+      assert.equal(links.length, leads[look]?.length ?? 0, look);
+      for (const [i, to] of (leads[look] ?? []).entries()) assert.match(links[i], to);
+      if (!['sold_out', 'settling', 'settled'].includes(look)) return;
+      await next.locator('button').click();
+      await dialog.waitFor();
+      await oneLanguage(page, lang, `dialog of ${look}`);
+      if (look === 'sold_out') return;
+      if (look === 'settling') { // fast to stop: one press, and the clock of the unpaid stands
+        const said = page.waitForRequest((r) => r.method() === 'PUT' && r.url().endsWith('/switches/payments_down'));
+        await page.keyboard.press('Enter');
+        const { value, reason, campaign_id: where } = (await said).postDataJSON();
+        assert.deepEqual([value, Boolean(reason), where], [1, true, undefined]);
+        await dialog.getByText(/nodes|节点/).first().waitFor();
+      }
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'hidden' });
+    });
+  }
+  const page = await newPage(t, { viewport: { width: 1280, height: 420 } });
+  await page.goto(`${server.adminUrl}/switches?name=degraded`);
+  await page.locator('input[name=key]').fill(adminKey);
+  await page.keyboard.press('Enter');
+  await page.waitForFunction(() => { const r = document.querySelector('tr.row-on')?.getBoundingClientRect(); return r && r.top > 0 && r.bottom < innerHeight; });
+  assert.match(await page.locator('tr.row-on').innerText(), /^degraded/);
+});

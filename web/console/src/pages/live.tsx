@@ -57,7 +57,7 @@ export default function LivePage({ id }: { id: string }) {
           </div>
         )}
       </div>
-      <Strip live={live} stale={stale} at={at} id={id} again={again} kiosk={big} />
+      <Strip live={live} stale={stale} at={at} id={id} again={again} kiosk={big} campaign={c} />
       {look === 'trouble' && !big && <Trouble id={id} title={c?.title ?? id} live={newest} />}
       <Stock live={live} series={series} stale={stale} />
       <Figures live={live} stale={stale} />

@@ -2,13 +2,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api } from '../lib/api.ts';
+import { api, type Schemas } from '../lib/api.ts';
 import { go } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { useNow, usePrefs } from '../lib/store.ts';
 import { clock, stamp } from '../lib/times.ts';
 import { checks, type Live, lookOf } from '../lib/verdict.ts';
 import { useCount, useSpan } from '../ui/bits.tsx';
+import { NextActs } from './live_next.tsx';
 
 interface Props {
   live: Live;
@@ -17,10 +18,11 @@ interface Props {
   id: string;
   again: () => void;
   kiosk: boolean;
+  campaign: Schemas['AdminCampaign'] | undefined;
 }
 
 /** The verdict: four checks with their age, or one sentence that says what is wrong. */
-export function Strip({ live, stale, at, id, again, kiosk }: Props) {
+export function Strip({ live, stale, at, id, again, kiosk, campaign }: Props) {
   const { t } = useTranslation();
   const spell = useSpan();
   const now = useNow(stale);
@@ -78,6 +80,7 @@ export function Strip({ live, stale, at, id, again, kiosk }: Props) {
           {t('verdict.evidence')}
         </Button>
       )}
+      {campaign && !kiosk && <NextActs look={look} campaign={campaign} clockStands={live.unpaid?.stopped ?? false} />}
       <Announce look={look} />
     </section>
   );

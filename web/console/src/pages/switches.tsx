@@ -1,8 +1,9 @@
 import { Button, InputNumber, Modal, Select, Table } from 'antd';
-import { useState } from 'react';
+import { useEffect, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
+import { useParam } from '../lib/router.tsx';
 import { Act, Head, Tag, Time, useCount } from '../ui/bits.tsx';
 import { InForce, useDanger } from '../ui/danger.tsx';
 
@@ -18,6 +19,7 @@ const stops = new Set(['closed', 'paused', 'read_only', 'challenge_all']);
 /** The fuses: global and of a campaign. */
 export default function Switches() {
   const { t, i18n } = useTranslation();
+  const [wanted] = useParam('name');
   const list = useData('GET /v1/admin/switches', {}, 'live');
   const campaigns = useData('GET /v1/admin/campaigns', { query: { limit: 200 } });
   const nodes = useData('GET /v1/admin/nodes', {}, 'live');
@@ -26,6 +28,10 @@ export default function Switches() {
   const rows = (list.data?.items ?? []).flatMap((s): { s: Entry; x: Setting | undefined }[] =>
     s.settings.length ? s.settings.map((x) => ({ s, x })) : [{ s, x: undefined }],
   );
+  const there = rows.length > 0;
+  useEffect(() => {
+    if (there && wanted) document.getElementById(`switch-${wanted}`)?.scrollIntoView({ block: 'center' });
+  }, [there, wanted]);
   const says = (name: string, fallback: string) => (i18n.exists(`switch.${name}`) ? t(`switch.${name}`) : fallback);
   return (
     <>
@@ -35,6 +41,8 @@ export default function Switches() {
       <Table
         dataSource={rows}
         rowKey={({ s, x }) => `${s.name}/${x?.campaign_id ?? ''}`}
+        rowClassName={({ s }) => (s.name === wanted ? 'row-on' : '')}
+        onRow={({ s }) => ({ id: `switch-${s.name}` })}
         pagination={false}
         scroll={{ x: 'max-content' }}
         size="small"
