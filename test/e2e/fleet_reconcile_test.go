@@ -32,6 +32,13 @@ func TestReconcileAFleet(t *testing.T) {
 	if r := verb("reconcile", "rearm", "spring"); r.Code != 0 || !strings.Contains(r.Out, `"epoch":3`) {
 		t.Errorf("armed anew by hand: code %d: %s%s", r.Code, r.Out, r.Err)
 	}
+	var gate struct {
+		Items []struct{ Epoch, Available, Live int64 }
+	}
+	nodes[1].Admin(t, "GET", "/v1/admin/campaigns/spring/shards", nil, 200).Into(t, &gate)
+	if len(gate.Items) != 1 || gate.Items[0].Epoch != 3 || gate.Items[0].Available+gate.Items[0].Live != 500 {
+		t.Errorf("the shards of the gate: %+v", gate.Items)
+	}
 	maria.Do("UPDATE campaigns SET total = total + 1 WHERE id = 'spring'")
 	if r := verb("reconcile", "run", "spring"); r.Code != 4 || !strings.Contains(r.Out, `"kind":"total"`) {
 		t.Errorf("a total that was changed behind the door: code %d: %s%s", r.Code, r.Out, r.Err)
