@@ -74,8 +74,8 @@ test('a key is shown once, and no secret stays in the browser', async (t) => {
   await page.getByRole('button', { name: 'Make a key' }).click();
   await dialog(page).locator('input').first().fill('the till');
   await dialog(page).locator('.ant-btn-primary').click();
-  await page.waitForFunction(() => /slk_\w{20,}/.test(document.querySelector('[role=dialog]')?.innerText ?? ''));
-  const key = /slk_\w+/.exec(await dialog(page).innerText())[0];
+  await page.waitForFunction(() => /slk_[\w-]{20,}/.test(document.querySelector('[role=dialog]')?.innerText ?? ''));
+  const key = /slk_[\w-]+/.exec(await dialog(page).innerText())[0];
   await dialog(page).getByRole('button', { name: 'Close' }).click();
   await page.locator('.ant-table-row', { hasText: 'the till' }).waitFor();
   await page.reload();
