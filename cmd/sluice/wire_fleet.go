@@ -89,7 +89,13 @@ func (p *parts) standing() (s sluice.NodeStanding) {
 	if p.remote != nil {
 		s = p.remote.admission.Standing()
 	}
-	s.Passes = p.passes.Issued()
+	s.Passes = map[string]int64{}
+	now := sluice.MillisOf(time.Now())
+	for id, n := range p.passes.Issued() {
+		if c, ok := p.gate.Campaign(id); ok && now < c.EndsAt { // a heartbeat does not grow with what is over
+			s.Passes[id] = n
+		}
+	}
 	return s
 }
 

@@ -141,6 +141,8 @@ type campaignViews struct {
 	p       *Public
 	mu      sync.Mutex
 	current atomic.Pointer[viewSet]
+	trouble error     // of the last try to find a new campaign; guarded by mu, as failed is
+	failed  time.Time // when that was
 }
 
 func newCampaignViews(p *Public) *campaignViews { return &campaignViews{p: p} }
@@ -191,8 +193,11 @@ func (v *campaignViews) entry(c *call, id string) (*viewEntry, error) {
 	if next := v.current.Load(); next != s && next.byID[id] != nil {
 		return next.byID[id], nil
 	}
+	if v.trouble != nil && v.p.cfg.Now().Sub(v.failed) < v.p.cfg.CampaignTTL { // whoever waited does not wait once more
+		return nil, v.trouble
+	}
 	next, err := v.compute(c.context())
-	if err != nil {
+	if v.trouble, v.failed = err, v.p.cfg.Now(); err != nil {
 		return nil, err
 	}
 	v.current.Store(next)

@@ -103,6 +103,10 @@ func TestNewCampaignIsThere(t *testing.T) {
 	}
 	gate.campaign, from.fail = &sluice.Campaign{ID: "unseen"}, sluice.ErrUnavailable
 	status("unseen", 503)
+	status("unseen", 503)
+	if from.calls != 3 {
+		t.Errorf("computed %d times: a ledger in trouble is asked again by everybody who waited", from.calls)
+	}
 }
 
 func TestCampaignPages(t *testing.T) {
