@@ -201,10 +201,12 @@ func Switches() []SwitchSpec {
 	}
 }
 
-// PendingSwitch is a switch that was set while the ledger was away, and who set it.
+// PendingSwitch is a switch that was set while the ledger was away, who set it, and what it was before.
 type PendingSwitch struct {
 	Setting SwitchSetting
 	Actor   Actor
+	Before  SwitchSetting `json:",omitzero"`
+	Noted   bool          `json:",omitzero"` // the audit log has the act already
 }
 
 // SwitchSetting is a switch as it is set. Campaign is empty for the server.

@@ -200,7 +200,7 @@ func (f *Fleet) lookOnce(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	if f.cfg.Switches.pending() > 0 {
+	if f.cfg.Switches.unrecorded() {
 		poke(f.pend)
 	}
 	f.readSkew(ctx)

@@ -26,6 +26,7 @@ type store struct {
 	switches map[string]sluice.SwitchSetting
 	acts     []string // what the audit log has
 	pending  map[string]sluice.PendingSwitch
+	replaced []sluice.PendingSwitch
 	leader   string
 	stuck    map[string]bool // calls that hang by themselves, by their names
 }
@@ -153,6 +154,9 @@ func (s *store) SetSwitch(
 	}
 	defer s.mu.Unlock()
 	before = s.switches[key(x)]
+	if !x.Set && !before.Set {
+		return before, nil
+	}
 	if x.Set {
 		s.switches[key(x)] = x
 	} else {
@@ -161,6 +165,15 @@ func (s *store) SetSwitch(
 	s.rev++
 	s.acts = append(s.acts, fmt.Sprintf("%s %s %v", a.Name, x.Name, x.Value))
 	return before, nil
+}
+
+func (s *store) NoteSwitch(ctx context.Context, p sluice.PendingSwitch) error {
+	if err := s.enter(ctx, "NoteSwitch"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	s.acts = append(s.acts, fmt.Sprintf("%s %s %v", p.Actor.Name, p.Setting.Name, p.Setting.Value))
+	return nil
 }
 
 func (s *store) Lead(ctx context.Context, _, node string, _ time.Duration) (int64, bool, error) {
@@ -201,9 +214,42 @@ func (s *store) Keep(ctx context.Context, p sluice.PendingSwitch) (int64, error)
 		return 0, err
 	}
 	defer s.mu.Unlock()
+	if old, has := s.pending[key(p.Setting)]; has && old != p && !old.Noted {
+		s.replaced = append(s.replaced, old)
+	}
 	s.pending[key(p.Setting)] = p
 	s.rev++
 	return s.rev, nil
+}
+
+func (s *store) Shift(ctx context.Context, p sluice.PendingSwitch) error {
+	if err := s.enter(ctx, "Shift"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	if s.pending[key(p.Setting)] == p {
+		delete(s.pending, key(p.Setting))
+		s.replaced = append(s.replaced, p)
+		s.rev++
+	}
+	return nil
+}
+
+func (s *store) Acts(ctx context.Context) ([]sluice.PendingSwitch, error) {
+	if err := s.enter(ctx, "Acts"); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	return slices.Clone(s.replaced), nil
+}
+
+func (s *store) Noted(ctx context.Context, p sluice.PendingSwitch) error {
+	if err := s.enter(ctx, "Noted"); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	s.replaced = slices.DeleteFunc(s.replaced, func(o sluice.PendingSwitch) bool { return o == p })
+	return nil
 }
 
 func (s *store) Drop(ctx context.Context, p sluice.PendingSwitch) error {

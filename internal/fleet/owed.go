@@ -80,7 +80,7 @@ func (s *Switches) learned(x sluice.SwitchSetting) {
 // written takes over a setting that the ledger has now, and takes back what is pending of the switch. One that is
 // cleared says so over what is pending, rather than to take it out: a node that is about to record it would bring it
 // back.
-func (s *Switches) written(x sluice.SwitchSetting, a sluice.Actor) {
+func (s *Switches) written(x, before sluice.SwitchSetting, a sluice.Actor) {
 	if s.fleet != nil {
 		s.fleet.wrote.Add(1)
 	}
@@ -98,7 +98,8 @@ func (s *Switches) written(x sluice.SwitchSetting, a sluice.Actor) {
 		s.owed = append(s.owed, debt{p: p})
 		return
 	}
-	p = sluice.PendingSwitch{Setting: x, Actor: a}
+	// A ledger that had nothing to clear has no row of it either.
+	p = sluice.PendingSwitch{Setting: x, Actor: a, Before: p.Setting, Noted: before.Set}
 	s.over = lay(s.over, p)
 	s.owed = append(s.owed, debt{p: p, clear: true})
 }
@@ -134,7 +135,7 @@ func (s *Switches) pay(ctx context.Context) (told bool) {
 		case d.clear:
 			rev, err = s.cfg.Control.Keep(ctx, d.p)
 		default:
-			err = s.cfg.Control.Drop(ctx, d.p)
+			err = s.cfg.Control.Shift(ctx, d.p)
 		}
 		if err != nil {
 			s.log.Warn("a switch that is pending in Redis is not taken back there yet", "switch", d.p.Setting.Name, "err", err)
@@ -172,7 +173,7 @@ func (s *Switches) overlay(all []sluice.PendingSwitch, since int) {
 			all = slices.DeleteFunc(all, func(o sluice.PendingSwitch) bool { return o == d.p })
 		}
 	}
-	s.over = all
+	s.over, s.acts = all, true
 	s.keeps = slices.DeleteFunc(s.keeps, func(k keeping) bool { return !slices.Contains(all, k.p) })
 	if s.fleet != nil && !s.fleet.ledgerUp.Load() {
 		s.base = old

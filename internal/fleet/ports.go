@@ -26,6 +26,8 @@ type Registry interface {
 type SwitchLedger interface {
 	Switches(ctx context.Context) ([]sluice.SwitchSetting, error)
 	SetSwitch(ctx context.Context, s sluice.SwitchSetting, a sluice.Actor) (sluice.SwitchSetting, error)
+	// NoteSwitch puts an act down in the audit log that a later one has replaced; repeating it changes nothing.
+	NoteSwitch(ctx context.Context, p sluice.PendingSwitch) error
 	// Lead makes one node the one that records what others could not: see sqldb.
 	Lead(ctx context.Context, job, node string, term time.Duration) (token int64, leads bool, err error)
 }
@@ -37,11 +39,18 @@ type Control interface {
 	Meet(ctx context.Context, n sluice.Node) (nodes []sluice.Node, rev int64, err error)
 	// Pending gives the switches that are not in the ledger yet, as of rev.
 	Pending(ctx context.Context) (all []sluice.PendingSwitch, rev int64, err error)
-	// Keep adds one and gives the revision with it. A later setting of the same switch takes the place of the one before.
+	// Keep adds one and gives the revision with it. A later setting of the same switch takes the place of the one before,
+	// which goes to the acts, unless it is noted.
 	Keep(ctx context.Context, p sluice.PendingSwitch) (rev int64, err error)
-	// Drop takes one out that is in the ledger now, or that a later change has made pointless, unless it was set anew
-	// since.
+	// Drop takes one out that is in the ledger now, unless it was set anew since.
 	Drop(ctx context.Context, p sluice.PendingSwitch) error
+	// Shift takes one out that a later one in the ledger has made pointless, unless it was set anew since, and puts it to
+	// the acts.
+	Shift(ctx context.Context, p sluice.PendingSwitch) error
+	// Acts gives acts that others have replaced before the ledger had them, the oldest first; a call may give but some.
+	Acts(ctx context.Context) ([]sluice.PendingSwitch, error)
+	// Noted takes an act out that the audit log has.
+	Noted(ctx context.Context, p sluice.PendingSwitch) error
 	// Part takes a node that stops out of the list.
 	Part(ctx context.Context, id string) error
 }

@@ -37,6 +37,7 @@ type Switches struct {
 	count int                    // of all that it has ever put there
 	last  int64                  // revision of the last of them
 	owed  []debt
+	acts  bool // Redis may have acts for the audit log
 }
 
 // NewSwitches makes it.
@@ -115,12 +116,12 @@ func (s *Switches) SetSwitch(
 	away := errors.Is(err, sluice.ErrUnavailable) || errors.Is(err, sluice.ErrUncertain)
 	switch {
 	case err == nil:
-		s.written(x, a)
+		s.written(x, before, a)
 		return before, nil
 	case !away || s.cfg.Control == nil:
 		return before, err
 	}
-	p := sluice.PendingSwitch{Setting: x, Actor: a}
+	p := sluice.PendingSwitch{Setting: x, Actor: a, Before: before}
 	ask, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
 	rev, e := s.cfg.Control.Keep(ask, p)
@@ -171,20 +172,49 @@ func (s *Switches) pending() int {
 	return len(s.over)
 }
 
+// unrecorded says whether Redis may have something for the ledger.
+func (s *Switches) unrecorded() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.acts || len(s.over) > 0
+}
+
+// due says whether Redis has something for the ledger.
+func (s *Switches) due(ctx context.Context) bool {
+	if s.cfg.Control == nil {
+		return false
+	}
+	s.mu.Lock()
+	acts, over := s.acts, len(s.over)
+	s.acts = false // before it is looked: another may come while it is
+	s.mu.Unlock()
+	if !acts {
+		return over > 0
+	}
+	left, err := s.cfg.Control.Acts(ctx)
+	if err == nil && len(left) == 0 {
+		return over > 0
+	}
+	s.mu.Lock()
+	s.acts = true
+	s.mu.Unlock()
+	return err == nil || over > 0
+}
+
 // record writes what is pending into the ledger. One node does it: a second row in the audit log would be a second
 // act.
 func (s *Switches) record(ctx context.Context) {
-	if s.pending() == 0 || s.cfg.Control == nil {
-		return
-	}
 	ask, cancel := context.WithTimeout(ctx, recordTimeout)
 	defer cancel()
+	if !s.due(ask) {
+		return
+	}
 	if _, leads, err := s.cfg.Ledger.Lead(ask, pendingJob, s.cfg.Node, pendingTerm); err != nil || !leads {
 		return
 	}
 	// Read again under the lead: another node may have recorded some.
 	over, _, err := s.cfg.Control.Pending(ask)
-	if err != nil {
+	if err != nil || !s.note(ask) {
 		return
 	}
 	has, err := s.cfg.Ledger.Switches(ask)
@@ -196,8 +226,8 @@ func (s *Switches) record(ctx context.Context) {
 			continue
 		}
 		i := slices.IndexFunc(has, func(x sluice.SwitchSetting) bool { return same(x, p.Setting) })
-		// One that is cleared and not set in the ledger either needs no row.
-		if i < 0 && p.Setting.Set || i >= 0 && has[i].At < p.Setting.At {
+		switch {
+		case i < 0 && p.Setting.Set || i >= 0 && has[i].At < p.Setting.At:
 			if _, err := s.cfg.Ledger.SetSwitch(ask, p.Setting, p.Actor); err != nil {
 				s.log.Warn("a pending switch is not in the ledger yet", "switch", p.Setting.Name, "err", err)
 				return
@@ -205,7 +235,12 @@ func (s *Switches) record(ctx context.Context) {
 			s.log.Info("a switch that was set while the ledger was away is recorded", "switch", p.Setting.Name,
 				"campaign", p.Setting.Campaign, "by", p.Actor.Name)
 			s.learn(p.Setting)
-		} else if i >= 0 {
+		case !p.Noted: // there is nothing to clear, or a later one is there: the act alone is to be put down
+			if err := s.cfg.Ledger.NoteSwitch(ask, p); err != nil {
+				return
+			}
+		}
+		if i >= 0 && has[i].At >= p.Setting.At {
 			s.learn(has[i])
 		}
 		if err := s.cfg.Control.Drop(ask, p); err != nil {
@@ -214,5 +249,25 @@ func (s *Switches) record(ctx context.Context) {
 		s.mu.Lock()
 		s.over = slices.DeleteFunc(s.over, func(o sluice.PendingSwitch) bool { return o == p })
 		s.mu.Unlock()
+	}
+}
+
+// note puts the acts into the audit log that later ones have replaced while the ledger was away. It gives false where
+// some are left.
+func (s *Switches) note(ctx context.Context) bool {
+	for {
+		acts, err := s.cfg.Control.Acts(ctx)
+		for i := 0; err == nil && i < len(acts); i++ {
+			if err = s.cfg.Ledger.NoteSwitch(ctx, acts[i]); err == nil {
+				err = s.cfg.Control.Noted(ctx, acts[i])
+			}
+		}
+		if err != nil {
+			s.log.Warn("acts on switches are not in the audit log yet", "acts", len(acts), "err", err)
+			return false
+		}
+		if len(acts) == 0 {
+			return true
+		}
 	}
 }

@@ -24,13 +24,15 @@ var controlSources embed.FS
 type Control struct {
 	c                    *Client
 	nodes, switches, rev string // keys: they share a slot
+	acts                 string
 	meet, keep, pending  *rueidis.Lua
 }
 
 // NewControl makes the Control of a client.
 func NewControl(c *Client) (*Control, error) {
 	stem := c.cfg.Prefix + ":{control}:"
-	k := &Control{c: c, nodes: stem + "nodes", switches: stem + "switches", rev: stem + "rev"}
+	k := &Control{c: c, nodes: stem + "nodes", switches: stem + "switches", rev: stem + "rev",
+		acts: stem + "acts"}
 	for _, s := range []struct {
 		to   **rueidis.Lua
 		name string
@@ -123,15 +125,50 @@ func (k *Control) Pending(ctx context.Context) (all []sluice.PendingSwitch, rev 
 }
 
 // Keep adds a switch and gives the revision with it. A later setting of the same switch takes the place of the one
-// before.
+// before, which goes to the acts.
 func (k *Control) Keep(ctx context.Context, p sluice.PendingSwitch) (rev int64, err error) {
 	return k.change(ctx, p, "keep")
 }
 
-// Drop takes a switch out, unless it was set anew since.
+// Drop takes a switch out that the ledger has, unless it was set anew since.
 func (k *Control) Drop(ctx context.Context, p sluice.PendingSwitch) error {
 	_, err := k.change(ctx, p, "drop")
 	return err
+}
+
+// Shift takes a switch out that the ledger has in a later setting, unless it was set anew since. It stays among the
+// acts.
+func (k *Control) Shift(ctx context.Context, p sluice.PendingSwitch) error {
+	_, err := k.change(ctx, p, "shift")
+	return err
+}
+
+// Acts gives the oldest acts, 100 at most, that others have replaced before they were in the ledger.
+func (k *Control) Acts(ctx context.Context) (all []sluice.PendingSwitch, err error) {
+	out, err := k.c.rdb.Do(ctx, k.c.rdb.B().Lrange().Key(k.acts).Start(0).Stop(99).Build()).AsStrSlice()
+	if err != nil {
+		return nil, sorted(err, "acts on switches")
+	}
+	all = make([]sluice.PendingSwitch, len(out))
+	for i, s := range out {
+		if err := json.Unmarshal([]byte(s), &all[i]); err != nil {
+			return nil, fmt.Errorf("redis: acts on switches: %w", err)
+		}
+	}
+	return all, nil
+}
+
+// Noted takes out an act that the audit log has.
+func (k *Control) Noted(ctx context.Context, p sluice.PendingSwitch) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("redis: an act on a switch: %w", err)
+	}
+	err = k.c.rdb.Do(ctx, k.c.rdb.B().Lrem().Key(k.acts).Count(1).Element(string(text)).Build()).Error()
+	if err != nil {
+		return sorted(err, "an act on a switch")
+	}
+	return nil
 }
 
 func (k *Control) change(ctx context.Context, p sluice.PendingSwitch, what string) (int64, error) {
@@ -140,7 +177,8 @@ func (k *Control) change(ctx context.Context, p sluice.PendingSwitch, what strin
 		return 0, fmt.Errorf("redis: %s a switch: %w", what, err)
 	}
 	field := p.Setting.Name + "\x00" + p.Setting.Campaign
-	out, err := k.exec(ctx, k.keep, what+" a switch", []string{k.switches, k.rev}, []string{field, string(text), what})
+	out, err := k.exec(ctx, k.keep, what+" a switch", []string{k.switches, k.rev, k.acts},
+		[]string{field, string(text), what})
 	if err != nil {
 		return 0, err
 	}

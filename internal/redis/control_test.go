@@ -1,6 +1,8 @@
 package redis_test
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -50,6 +52,12 @@ func control(t *testing.T, url string) {
 	if nodes, _, _ = k.Meet(ctx, sluice.Node{}); len(nodes) != 1 || nodes[0].ID != "b" {
 		t.Errorf("after one parted: %+v", nodes)
 	}
+	pendingSwitches(t, k)
+}
+
+// pendingSwitches keeps and drops switches, and looks after the acts that are replaced.
+func pendingSwitches(t *testing.T, k *redis.Control) {
+	ctx := t.Context()
 	first := sluice.PendingSwitch{
 		Setting: sluice.SwitchSetting{Name: "closed", Campaign: "spring", Value: 1, Set: true, At: 5},
 		Actor:   sluice.Actor{Name: "ann", Role: sluice.RoleOperator},
@@ -68,7 +76,23 @@ func control(t *testing.T, url string) {
 	if err != nil || len(all) != 1 || all[0] != second || rev != revs[2] {
 		t.Errorf("pending: %+v at %d, %v", all, rev, err)
 	}
-	if err := k.Drop(ctx, first); err != nil { // it was set anew since
+	acts := func(want ...sluice.PendingSwitch) {
+		t.Helper()
+		if got, err := k.Acts(ctx); err != nil || !slices.Equal(got, want) {
+			t.Errorf("acts: %+v, %v, want %+v", got, err, want)
+		}
+	}
+	acts(first)
+	if _, err := k.Keep(ctx, second); err != nil { // a repeated call is no second act
+		t.Fatal(err)
+	}
+	acts(first)
+	for _, take := range []func(context.Context, sluice.PendingSwitch) error{k.Drop, k.Shift} {
+		if err := take(ctx, first); err != nil { // it was set anew since
+			t.Fatal(err)
+		}
+	}
+	if rev, err = k.Keep(ctx, second); err != nil {
 		t.Fatal(err)
 	}
 	if all, again, _ := k.Pending(ctx); len(all) != 1 || again != rev {
@@ -80,4 +104,24 @@ func control(t *testing.T, url string) {
 	if all, after, err := k.Pending(ctx); len(all) != 0 || after <= rev || err != nil {
 		t.Errorf("in the end: %+v at %d, %v", all, after, err)
 	}
+	noted := second
+	noted.Noted, noted.Before = true, first.Setting
+	for _, p := range []sluice.PendingSwitch{noted, second} { // the first of them needs no more
+		if _, err := k.Keep(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := k.Shift(ctx, second); err != nil {
+		t.Fatal(err)
+	}
+	acts(first, second)
+	if all, _, _ := k.Pending(ctx); len(all) != 0 {
+		t.Errorf("shifted, and still there: %+v", all)
+	}
+	for _, p := range []sluice.PendingSwitch{first, first, second} {
+		if err := k.Noted(ctx, p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acts()
 }

@@ -118,6 +118,40 @@ func blocksKeepTheirIDAndExpire(t *testing.T, open opener) {
 	wantJSON(t, "before", e.Before, `{"scope":"user","value":"u1","reason":"bot","expires_at_ms":9000}`)
 }
 
+// TestASwitchsActIsNotedOnce: an act that was replaced while the ledger was away has its row, and no second one.
+func TestASwitchsActIsNotedOnce(t *testing.T) {
+	onEach(t, func(t *testing.T, open opener) {
+		db := open(t, sqldb.Config{})
+		p := sluice.PendingSwitch{
+			Setting: sluice.SwitchSetting{Name: sluice.SwitchMaxRate, Campaign: "spring", Value: 20, Set: true,
+				Reason: "slower", At: 2000},
+			Actor:  sluice.Actor{KeyID: "k1", Name: "ann", Role: sluice.RoleOperator, RequestID: "r1", Reason: "slower"},
+			Before: sluice.SwitchSetting{Name: sluice.SwitchMaxRate, Campaign: "spring", Value: 10, Set: true},
+		}
+		off := p
+		off.Setting.Set, off.Setting.At, off.Actor.RequestID = false, 3000, "r2"
+		for _, x := range []sluice.PendingSwitch{p, p, off, p, off} {
+			if err := db.NoteSwitch(t.Context(), x); err != nil {
+				t.Fatal(err)
+			}
+		}
+		rows, err := db.Audit(t.Context(), sluice.AuditQuery{Object: "switch/max_rate/spring", Limit: 9})
+		if err != nil || len(rows) != 2 {
+			t.Fatalf("the audit log has %+v, %v", rows, err)
+		}
+		if e := rows[1]; e.Action != "switch.set" || e.At != 2000 || e.Actor.KeyID != "k1" || e.Actor.Reason != "slower" {
+			t.Errorf("audit row %+v", e)
+		}
+		wantJSON(t, "after", rows[1].After, `{"value":20,"reason":"slower"}`)
+		if e := rows[0]; e.Action != "switch.cleared" || e.After != nil {
+			t.Errorf("audit row %+v", e)
+		}
+		if all, err := db.Switches(t.Context()); len(all) != 0 || err != nil {
+			t.Errorf("an act was put in force: %+v, %v", all, err)
+		}
+	})
+}
+
 func TestAuditPagesAndFilters(t *testing.T) { onEach(t, auditPagesAndFilters) }
 
 func auditPagesAndFilters(t *testing.T, open opener) {

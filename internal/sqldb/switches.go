@@ -97,6 +97,31 @@ func (t *tx) setSwitch(s sluice.SwitchSetting, a sluice.Actor) (before sluice.Sw
 	return before, err
 }
 
+// NoteSwitch puts an act on a switch down in the audit log that was replaced by a later one before this ledger had it:
+// nothing but the row is written. Repeating it writes nothing.
+func (db *DB) NoteSwitch(ctx context.Context, p sluice.PendingSwitch) error {
+	s, object, action := p.Setting, "switch/"+p.Setting.Name, "switch.cleared"
+	if s.Campaign != "" {
+		object += "/" + s.Campaign
+	}
+	was, is := any(nil), any(nil)
+	if p.Before.Set {
+		was = switchState{p.Before.Value, p.Before.Reason}
+	}
+	if s.Set {
+		action, is = "switch.set", switchState{s.Value, s.Reason}
+	}
+	return db.write(ctx, laneUrgent, func(t *tx) error {
+		var n int
+		err := t.row(`SELECT COUNT(*) FROM audit_log WHERE object = ? AND action = ? AND at_ms = ? AND request_id = ?`,
+			[]any{object, action, s.At, p.Actor.RequestID}, &n)
+		if err != nil || n > 0 {
+			return err
+		}
+		return t.audit(s.At, p.Actor, action, object, was, is)
+	})
+}
+
 // movePaymentClock stops or starts the clock of unpaid windows. The row is read under the writer's lock, so that
 // no order settles between the switch and the clock.
 func (t *tx) movePaymentClock(down bool, now sluice.Millis) error {
