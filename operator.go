@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -42,17 +43,109 @@ type Actor struct {
 	Reason    string
 }
 
-// APIKey is an operator's or merchant's key. Hash is the SHA-256 of the key; the key itself is shown once and kept
-// nowhere.
+// APIKey is an operator's or merchant's key. Hash is the SHA-256 of its secret; the secret itself is shown once and
+// kept nowhere.
 type APIKey struct {
 	ID         string
 	Name       string
 	Role       Role
+	Scope      KeyScope // what of its role it may; zero: all
 	MerchantID string
-	Prefix     string // the first characters, to tell keys apart
+	Prefix     string // the first characters of the secret, to tell keys apart
 	Hash       [32]byte
 	CreatedAt  Millis
-	RevokedAt  Millis
+	RevokedAt  Millis    // zero: it is in force
+	Old        KeySecret // what Hash was before the last rotation; zero: there was none, or it ended at once
+	RotatedAt  Millis    // when Hash was given; zero: with the key
+	RotationID string    // of the rotation that gave Hash, where its caller named it
+	LastUsed   Millis    // exact to about a minute; zero: never
+}
+
+// KeySecret is a secret of a key, and until when it is good.
+type KeySecret struct {
+	Hash   [32]byte
+	Prefix string
+	Until  Millis // from then on it opens nothing
+}
+
+// Bounds of rotations and scopes of keys.
+const (
+	MaxKeyGrace     Millis = 7 * 24 * 60 * 60 * 1000
+	DefaultKeyGrace Millis = 24 * 60 * 60 * 1000
+	KeyUnusedAfter  Millis = 90 * 24 * 60 * 60 * 1000 // a key that nobody has used for so long is marked
+	MaxRotationID          = 64                       // bytes
+	MaxKeyAreas            = 40
+)
+
+// KeyRotation gives a key a new secret.
+type KeyRotation struct {
+	ID     string // names the rotation: the same one again takes the place of what it gave, see APIKey.Rotated
+	Hash   [32]byte
+	Prefix string
+	At     Millis
+	Grace  Millis // how long the secret before stays good, 0 to MaxKeyGrace
+}
+
+// Rotated is k with the secret that r gives it. What was the secret is good for r.Grace more; one that was in its grace
+// already ends at once. Where r is named and is the rotation that gave the secret of now, its answer was lost: nobody
+// has that secret, so the new one takes its place, and the one before keeps its grace.
+func (k APIKey) Rotated(r KeyRotation) APIKey {
+	if again := r.ID != "" && r.ID == k.RotationID; !again {
+		k.Old = KeySecret{}
+		if r.Grace > 0 {
+			k.Old = KeySecret{Hash: k.Hash, Prefix: k.Prefix, Until: r.At + r.Grace}
+		}
+	}
+	k.Hash, k.Prefix, k.RotatedAt, k.RotationID = r.Hash, r.Prefix, r.At, r.ID
+	return k
+}
+
+// KeyUse says when a key was last used.
+type KeyUse struct {
+	ID string
+	At Millis
+}
+
+// KeyScope narrows a key below its role. The zero value narrows nothing.
+type KeyScope struct {
+	Areas    []string // of the operators' API, such as dead-letters; none: all
+	ReadOnly bool     // only calls that change nothing
+}
+
+// Narrow says whether s narrows at all.
+func (s KeyScope) Narrow() bool { return len(s.Areas) > 0 || s.ReadOnly }
+
+// Within says whether everything that s allows is allowed by wider too.
+func (s KeyScope) Within(wider KeyScope) bool {
+	if wider.ReadOnly && !s.ReadOnly {
+		return false
+	}
+	if len(wider.Areas) == 0 {
+		return true
+	}
+	for _, area := range s.Areas {
+		if !slices.Contains(wider.Areas, area) {
+			return false
+		}
+	}
+	return len(s.Areas) > 0
+}
+
+// Allows says whether a call of an area that changes something, or only reads, is in the scope.
+func (s KeyScope) Allows(area string, changes bool) bool {
+	return !(changes && s.ReadOnly) && (len(s.Areas) == 0 || slices.Contains(s.Areas, area))
+}
+
+// String tells the scope as people read it: "all" where it narrows nothing.
+func (s KeyScope) String() string {
+	text := strings.Join(s.Areas, ", ")
+	if text == "" {
+		text = "all"
+	}
+	if s.ReadOnly {
+		text += ", read only"
+	}
+	return text
 }
 
 // AuditEntry is one row of the append-only audit log: who changed what from what to what.

@@ -35,7 +35,7 @@ type cli struct {
 	Allowlist  allowlistCmd  `cmd:"" group:"sale" help:"The allowlist, which beats blocklist and rules: list, add …"`
 	Rules      rulesCmd      `cmd:"" group:"sale" help:"Risk rules: list, set, delete, fired, lift."`
 	Deadletter deadletterCmd `cmd:"" group:"sale" help:"Claims that could not be settled: list, show, replay, discard."`
-	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, revoke."`
+	Key        keyCmd        `cmd:"" group:"sale" help:"API keys: create, list, rotate, revoke."`
 	PassKey    passKeyCmd    `cmd:"" group:"sale" help:"Keys that passes are signed with: list, rotate."`
 	Events     eventsCmd     `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
 	Report     reportCmd     `cmd:"" group:"sale" help:"Tell what happened in a campaign."`

@@ -117,6 +117,7 @@ func (p *parts) openDesks(s *server, switches admin.SwitchesConfig) {
 		bootstrap = append(bootstrap, k.Reveal())
 	}
 	p.keys = admin.NewKeys(admin.KeysConfig{Ledger: p.ledger, Bootstrap: bootstrap})
+	p.tendKeys(s)
 	p.sessions = admin.NewSessions(admin.SessionsConfig{Ledger: p.ledger, Keys: p.keys})
 	p.reconcile = admin.NewReconcile(p.reconciling(s))
 	var gates admin.Gates

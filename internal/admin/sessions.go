@@ -158,7 +158,8 @@ func (d *Sessions) Close(ctx context.Context, id string, a sluice.Actor) (sluice
 	return s, nil
 }
 
-// fitting gives the key in force under id whose hash fits; of the bootstrap keys any may.
+// fitting gives the key in force under id, under the secret of it whose hash fits, and notes that it was used; of the
+// bootstrap keys any may.
 func (d *Keys) fitting(id string, fits func(hash [32]byte) bool) (sluice.APIKey, bool) {
 	if id == bootstrapID {
 		for _, hash := range d.bootstrap {
@@ -168,9 +169,15 @@ func (d *Keys) fitting(id string, fits func(hash [32]byte) bool) (sluice.APIKey,
 		}
 		return sluice.APIKey{}, false
 	}
-	for hash, k := range *d.known.Load() {
-		if k.ID == id {
-			return k, fits(hash)
+	h, ok := d.ring.Load().byID[id]
+	if !ok {
+		return sluice.APIKey{}, false
+	}
+	now := sluice.MillisOf(d.cfg.Now())
+	for _, hash := range [][32]byte{h.key.Hash, h.key.Old.Hash} {
+		if k, good := h.as(hash, now); good && fits(hash) {
+			h.use.note(now)
+			return k, true
 		}
 	}
 	return sluice.APIKey{}, false
@@ -181,6 +188,6 @@ func (d *Keys) has(id string) bool {
 	if id == bootstrapID {
 		return len(d.bootstrap) > 0
 	}
-	_, ok := d.fitting(id, func([32]byte) bool { return true })
+	_, ok := d.ring.Load().byID[id]
 	return ok
 }

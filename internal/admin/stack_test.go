@@ -35,6 +35,7 @@ type stack struct {
 	campaigns *admin.Campaigns
 	switches  *admin.Switches
 	sessions  *admin.Sessions
+	keys      *admin.Keys
 	server    *httptest.Server
 	live      []*admin.Live
 	switched  []sluice.SwitchSetting // as the live view sees them
@@ -100,6 +101,7 @@ func (s *stack) start() {
 
 	keys := admin.NewKeys(admin.KeysConfig{Ledger: s.db, Bootstrap: []string{bootstrapKey}, Now: s.clock.now})
 	must(keys.Load(ctx))
+	s.keys = keys
 	s.sessions = admin.NewSessions(admin.SessionsConfig{Ledger: s.db, Keys: keys, Now: s.clock.now})
 	s.switches = admin.NewSwitches(admin.SwitchesConfig{Ledger: s.db, Board: s.gate, Now: s.clock.now})
 	must(s.switches.Load(ctx))

@@ -122,6 +122,7 @@ func (a *Admin) registerJobs(api huma.API) {
 		func(ctx context.Context, in *JobPath) (*jobOutput, error) { return answerJob(desk.Get(ctx, in.ID)) })
 	start := op("POST", "/v1/admin/jobs", "Start a bulk act that goes on by itself", sluice.RoleOperator)
 	start.DefaultStatus = http.StatusAccepted
+	start.Tags = append(start.Tags, "Dead letters") // which is all that it acts on: a scope has to allow both
 	huma.Register(api, start, func(ctx context.Context, in *struct{ Body jobBody }) (*jobOutput, error) {
 		j, err := a.lettersJob(&in.Body)
 		if err != nil {

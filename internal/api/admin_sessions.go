@@ -44,6 +44,8 @@ type (
 		Name      string      `json:"name" doc:"Of the API key that opened it"`
 		KeyID     string      `json:"key_id"`
 		Role      sluice.Role `json:"role" enum:"viewer,support,operator,admin"`
+		Areas     []string    `json:"areas,omitempty" nullable:"false" doc:"Of one's own: its key's scope; none: all"`
+		ReadOnly  bool        `json:"read_only,omitempty" doc:"Of one's own: its key's scope"`
 		CSRFToken string      `json:"csrf_token,omitempty" doc:"Header X-CSRF-Token of every call but GET and HEAD"`
 		CreatedAt time.Time   `json:"created_at"`
 		ExpiresAt time.Time   `json:"expires_at"`
@@ -67,6 +69,12 @@ func sessionAnswerOf(s *sluice.Session, role sluice.Role, current string) sessio
 		ExpiresAt: s.ExpiresAt.Time(), Addr: s.Addr, Agent: s.Agent, Current: s.ID == current}
 }
 
+// own is the answer about the session that asks: with the scope of its key.
+func (s sessionAnswer) own(k *sluice.APIKey) sessionAnswer {
+	s.Areas, s.ReadOnly = k.Scope.Areas, k.Scope.ReadOnly
+	return s
+}
+
 // csrfOf gives the token that belongs to a session's secret. It is worth nothing without the cookie.
 func csrfOf(secret string) string {
 	h := hmac.New(sha256.New, []byte(secret))
@@ -84,18 +92,20 @@ func (a *Admin) registerSessions(api huma.API) {
 	open.Description = "Needs the key in the body. The cookie is HttpOnly and SameSite=Strict, and Secure under TLS; " +
 		"it ends after 12 h, and with its key."
 	open.Security, open.DefaultStatus = nil, http.StatusCreated
-	huma.Register(api, open, a.signIn)
-	current := op("GET", "/v1/admin/sessions/current", "The session that asks, and its CSRF token", sluice.RoleViewer)
+	huma.Register(api, withoutScope(open), a.signIn)
+	current := withoutScope(op("GET", "/v1/admin/sessions/current", "The session that asks, and its CSRF token",
+		sluice.RoleViewer))
 	huma.Register(api, current, func(ctx context.Context, _ *struct{}) (*struct{ Body sessionAnswer }, error) {
 		info := infoOf(ctx)
 		if info.secret == "" {
 			return nil, newProblem(http.StatusNotFound, "NO_SESSION", "this call came with an API key, without a session")
 		}
-		out := &struct{ Body sessionAnswer }{sessionAnswerOf(&info.session, info.key.Role, info.session.ID)}
+		own := sessionAnswerOf(&info.session, info.key.Role, info.session.ID).own(&info.key)
+		out := &struct{ Body sessionAnswer }{own}
 		out.Body.CSRFToken = csrfOf(info.secret)
 		return out, nil
 	})
-	huma.Register(api, op("DELETE", "/v1/admin/sessions/current", "Sign out", sluice.RoleViewer), a.signOut)
+	huma.Register(api, withoutScope(op("DELETE", "/v1/admin/sessions/current", "Sign out", sluice.RoleViewer)), a.signOut)
 	huma.Register(api, op("GET", "/v1/admin/sessions", "Who is signed in", sluice.RoleAdmin),
 		func(ctx context.Context, _ *struct{}) (*sessionListOutput, error) {
 			all, err := desk.List(ctx)
@@ -141,7 +151,7 @@ func (a *Admin) signIn(ctx context.Context, in *struct{ Body signInBody }) (*ses
 	if err != nil {
 		return nil, problemOf(err)
 	}
-	out := &sessionOutput{Body: sessionAnswerOf(&s, key.Role, s.ID)}
+	out := &sessionOutput{Body: sessionAnswerOf(&s, key.Role, s.ID).own(&key)}
 	out.Body.CSRFToken = csrfOf(secret)
 	out.SetCookie = info.cookie(secret, int((s.ExpiresAt-s.CreatedAt)/1000))
 	return out, nil

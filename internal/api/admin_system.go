@@ -128,7 +128,8 @@ func (a *Admin) registerServer(api huma.API) {
 			slices.SortStableFunc(out.Needs, func(a, b needAnswer) int { return cmp.Compare(a.Urgency, b.Urgency) })
 			return &struct{ Body overviewAnswer }{out}, nil
 		})
-	huma.Register(api, op("GET", "/v1/admin/capabilities", "What this server is made of", sluice.RoleViewer),
+	huma.Register(api,
+		withoutScope(op("GET", "/v1/admin/capabilities", "What this server is made of", sluice.RoleViewer)),
 		func(context.Context, *struct{}) (*struct{ Body Capabilities }, error) {
 			c := desk.Capabilities()
 			c.Parts = a.partNames()

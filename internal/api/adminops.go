@@ -60,7 +60,14 @@ func actorBecause(ctx context.Context, reason string) sluice.Actor {
 	return actor
 }
 
-const roleOf = "role" // key in Operation.Metadata
+// The keys in Operation.Metadata: which role a call needs, and whether it is outside of all scopes.
+const (
+	roleOf   = "role"
+	unscoped = "unscoped"
+)
+
+// anyScope is the mark of an unscoped call in the description.
+const anyScope = "x-any-scope"
 
 // op describes one call of the operators' listener that needs role. Its id is made of method and path.
 func op(method, path, summary string, role sluice.Role) huma.Operation {
@@ -92,22 +99,28 @@ func operationID(method, path string) string {
 	return strings.Join(append([]string{strings.ToLower(method)}, words...), "-")
 }
 
-// tagOf groups calls by their noun: "Api keys" of /v1/admin/api-keys/{id}.
+// tagOf groups calls by their noun: "Api keys" of /v1/admin/api-keys/{id}, "Audit log" of /v1/admin/audit-log.csv.
 func tagOf(path string) string {
 	noun, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(strings.Trim(path, "/"), "v1/"), "admin/"), "/")
+	noun, _, _ = strings.Cut(noun, ".")
 	noun = strings.ReplaceAll(noun, "-", " ")
 	return strings.ToUpper(noun[:1]) + noun[1:]
 }
 
 // authenticate is the middleware of every call that was made with op.
 func (a *Admin) authenticate(ctx huma.Context, next func(huma.Context)) {
-	need, ok := ctx.Operation().Metadata[roleOf].(sluice.Role)
+	o := ctx.Operation()
+	need, ok := o.Metadata[roleOf].(sluice.Role)
 	r, w := humago.Unwrap(ctx)
 	if !ok {
 		a.writeProblem(w, r, newProblem(http.StatusInternalServerError, codeInternal, ""))
 		return
 	}
-	if err := a.permit(r, need); err != nil {
+	err := a.permit(r, need)
+	if _, free := o.Metadata[unscoped]; err == nil && !free {
+		err = inScope(infoOf(r.Context()).key.Scope, o.Method, o.Tags)
+	}
+	if err != nil {
 		a.writeProblem(w, r, err)
 		return
 	}

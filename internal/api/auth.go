@@ -48,6 +48,11 @@ func (p *Public) authenticate(c *call) error {
 		if key.Role != sluice.RoleMerchant {
 			return newProblem(http.StatusForbidden, codeForbidden, "this call needs an API key of role merchant")
 		}
+		if key.Scope.Narrow() {
+			if err := inScope(key.Scope, c.route.method, []string{c.route.doc.tag}); err != nil {
+				return err
+			}
+		}
 		c.key = key
 	case authPayment:
 		return p.verifySignature(c.ctx.Request.Header.Peek("Sluice-Signature"), c.ctx.Request.Body())

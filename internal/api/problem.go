@@ -55,6 +55,7 @@ const (
 	codeUnauthenticated = "UNAUTHENTICATED"
 	codeSignature       = "SIGNATURE_INVALID"
 	codeForbidden       = "FORBIDDEN"
+	codeOutOfScope      = "OUT_OF_SCOPE"
 	codeTooManyFailures = "TOO_MANY_FAILURES"
 	codeConflict        = "CONFLICT"
 	codeInvalid         = "INVALID"

@@ -61,3 +61,9 @@ func CountOnce(ctx context.Context, db *DB) (n int, err error) {
 	err = db.rdb.QueryRowContext(ctx, `SELECT COUNT(*) FROM once_keys`).Scan(&n)
 	return n, err
 }
+
+// HashForAll reads what a version that knows neither scopes nor rotations compares a key's secret with.
+func (db *DB) HashForAll(ctx context.Context, id string) (hash []byte, err error) {
+	err = db.rdb.QueryRowContext(ctx, `SELECT hash FROM api_keys WHERE id = ?`, id).Scan(&hash)
+	return hash, err
+}

@@ -214,7 +214,7 @@ func keysAreAuditedWithoutTheirHash(t *testing.T, open opener) {
 		t.Errorf("revoking twice left %d audit rows, want 2", len(rows))
 	}
 	all, err := db.APIKeys(ctx)
-	if k.RevokedAt = 2000; err != nil || len(all) != 1 || all[0] != k {
+	if k.RevokedAt = 2000; err != nil || len(all) != 1 || !reflect.DeepEqual(all[0], k) {
 		t.Errorf("keys: %+v %v", all, err)
 	}
 }

@@ -384,6 +384,11 @@ func TestEveryWriteOfSettingsMovesTheirRevision(t *testing.T) {
 			{"fewer", true, func() error { _, err := db.DropAudience(ctx, "g", []string{"u"}); return err }},
 			{"trim", true, func() error { _, err := db.TrimAudience(ctx, "g", 2); return err }},
 			{"key", true, func() error { return db.CreateAPIKey(ctx, key, operator) }},
+			{"rotate", true, func() error {
+				_, err := db.RotateAPIKey(ctx, "k1", sluice.KeyRotation{Hash: [32]byte{1}, At: 4, Grace: 9}, operator)
+				return err
+			}},
+			{"a key's use", false, func() error { return db.UseAPIKeys(ctx, []sluice.KeyUse{{ID: "k1", At: 4}}) }},
 			{"revoke", true, func() error { _, err := db.RevokeAPIKey(ctx, "k1", operator, 5); return err }},
 			{"a claim", false, func() error { settleAll(t, db, claim); return nil }},
 			{"a heartbeat", false, func() error { return db.Beat(ctx, sluice.Node{ID: "n"}) }},

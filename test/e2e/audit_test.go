@@ -353,6 +353,7 @@ func (e *evening) ofTheServer() []act {
 		return page.Items[0].ID
 	}
 	return []act{
+		{call: "POST /v1/admin/api-keys/{id}/rotate", on: "{}", body: because(), ready: in("/v1/admin/api-keys")},
 		{call: "DELETE /v1/admin/api-keys/{id}", on: "{}", query: reason,
 			ready: in("/v1/admin/api-keys")},
 		{call: "POST /v1/admin/dead-letters/replay", ready: letter("one"), body: because("ids", []string{"{}"})},

@@ -87,6 +87,84 @@ test('a key is shown once, and no secret stays in the browser', async (t) => {
   assert.ok(!answers.includes(key));
 });
 
+test('a key with a scope: shown once, used, rotated, the old secret good in its grace, revoked', async (t) => {
+  const ask = async (key, path, method = 'GET', body = undefined) => {
+    const r = await fetch(server.adminUrl + path, { method, body, headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } });
+    return r.ok ? r.status : `${r.status} ${(await r.json()).code}`;
+  };
+  const page = await signIn(t, server, '/keys');
+  const row = page.locator('.ant-table-row', { hasText: 'the shelf' });
+  const secretOf = async () => {
+    await dialog(page).locator('[data-secret]').waitFor();
+    const secret = /slk_[\w-]{43}/.exec(await dialog(page).innerText())[0];
+    await dialog(page).getByRole('button', { name: 'Close' }).click();
+    await page.waitForFunction((s) => !document.documentElement.outerHTML.includes(s), secret); // not hidden: gone
+    return secret;
+  };
+  await page.getByRole('button', { name: 'Make a key' }).click();
+  await dialog(page).locator('input').first().fill('the shelf');
+  await dialog(page).locator('#key-role + *').click();
+  await page.locator('.ant-select-item-option', { hasText: 'Operator' }).click();
+  for (const area of ['Campaigns', 'API keys']) await dialog(page).getByLabel(area, { exact: true }).check();
+  await dialog(page).locator('.ant-btn-primary').click();
+  const old = await secretOf();
+  assert.equal(await row.locator('[data-scope]').innerText(), 'API keys, Campaigns');
+  assert.equal(await row.locator('[data-used]').innerText(), 'Never');
+
+  assert.equal(await ask(old, '/v1/admin/campaigns'), 200);
+  assert.equal(await ask(old, '/v1/admin/orders'), '403 OUT_OF_SCOPE');
+  await page.waitForFunction(() => /\d ?\S+ ago/.test([...document.querySelectorAll('.ant-table-row')].find((r) => r.innerText.includes('the shelf')).querySelector('[data-used]').innerText));
+
+  const tab = await signIn(t, server, '/campaigns/spring', { key: old });
+  const end = tab.getByRole('button', { name: 'End the sale' });
+  await end.waitFor();
+  assert.equal(await end.getAttribute('aria-disabled'), null, 'what is in its scope');
+  const asked = [];
+  tab.on('request', (r) => asked.push(new URL(r.url()).pathname));
+  await go(tab, '/switches');
+  await tab.locator('[role=alert]', { hasText: 'Outside of your scope: Switches is not in it. Yours is: API keys, Campaigns' }).waitFor();
+  assert.ok(!asked.includes('/v1/admin/switches'), 'what is known to be refused is not asked for');
+  await go(tab, '/keys');
+  await tab.locator('[role=alert]').first().waitFor(); // an operator sees no keys
+  const make = tab.getByRole('button', { name: 'Make a key' });
+  assert.match(await make.getAttribute('data-why'), /Needs the role/);
+
+  await row.getByRole('button', { name: 'Rotate' }).click();
+  const d = dialog(page);
+  await d.locator('[data-tier=b]').waitFor();
+  await page.waitForFunction(() => document.activeElement?.textContent === 'Cancel');
+  const button = d.getByRole('button', { name: 'Rotate', exact: true });
+  await button.click({ force: true });
+  assert.equal(await button.getAttribute('aria-disabled'), 'true', 'no reason');
+  assert.match(await d.innerText(), /Rotate the key “the shelf”[\s\S]*dies by itself on every node/);
+  await d.locator('label input').first().fill('every quarter');
+  const sent = [];
+  await page.route('**/rotate', async (route) => {
+    sent.push(route.request().postDataJSON());
+    if (sent.length > 1) return route.continue();
+    await route.fetch(); // it is done, and its answer is lost
+    return route.abort();
+  });
+  await button.click();
+  await d.locator('[role=alert]').waitFor();
+  await d.getByRole('button', { name: /try again/ }).click();
+  const fresh = await secretOf();
+  assert.equal(sent[0].rotation_id, sent[1].rotation_id, 'asked again under the same id');
+  assert.equal(sent[1].grace_s, 86_400);
+  assert.notEqual(fresh, old);
+  assert.equal(await ask(old, '/v1/admin/campaigns'), 200, 'the old secret, in its grace, though an answer was lost');
+  assert.equal(await ask(fresh, '/v1/admin/campaigns'), 200, 'the new one');
+  assert.equal(await ask(fresh, '/v1/admin/orders'), '403 OUT_OF_SCOPE', 'it has the scope of the key');
+  await row.locator('[data-old]', { hasText: old.slice(0, 12) }).waitFor();
+  assert.equal(await noted('api_key.rotate'), 'every quarter');
+
+  await row.getByRole('button', { name: 'Revoke' }).click();
+  await typed(page, { verb: 'Revoke', id: 'the shelf', call: /^DELETE .*\/api-keys\// });
+  for (const secret of [old, fresh]) assert.equal(await ask(secret, '/v1/admin/campaigns'), '401 UNAUTHENTICATED');
+  const told = JSON.stringify([await server.admin('GET', '/v1/admin/api-keys'), await server.admin('GET', '/v1/admin/audit-log?action=api_key.*')]) + server.log;
+  for (const secret of [old, fresh]) assert.ok(!told.includes(secret.slice(12)), 'a secret is told again');
+});
+
 test('an entry of the audit log has a link that shows it at the top, whatever comes later', async (t) => {
   const page = await signIn(t, server, '/audit');
   const first = page.locator('[data-permalink]').first();

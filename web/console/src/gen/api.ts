@@ -123,7 +123,7 @@ export interface paths {
         put?: never;
         /**
          * Make an API key, shown this once
-         * @description Needs an API key of role admin or above.
+         * @description Needs an API key of role admin or above. Areas are tags of this description, in lower case and with dashes. A key makes none that may more than itself.
          */
         post: operations["post-api-keys"];
         delete?: never;
@@ -147,6 +147,26 @@ export interface paths {
          * @description Needs an API key of role admin or above.
          */
         delete: operations["delete-api-keys-id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/api-keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give an API key a new secret, shown this once
+         * @description Needs an API key of role admin or above. Id, name, role and scope stay. The old secret is good for grace_s more, then dies by itself; one that was in its grace already ends at once. Where the answer is lost, rotate again under the same rotation_id: the secret that nobody saw is replaced, and the old one keeps its grace. A session goes by the secret that it was opened with. A key with a scope rotates none that may more than itself.
+         */
+        post: operations["post-api-keys-id-rotate"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2653,25 +2673,52 @@ export interface components {
             next_before_ms?: number;
         };
         KeyAnswer: {
+            /** @description All it may; none: what its role may */
+            areas?: string[];
             /** Format: date-time */
             created_at: string;
             id: string;
             /** @description The secret: shown this once */
             key?: string;
+            /**
+             * Format: date-time
+             * @description To about a minute; absent: never
+             */
+            last_used_at?: string;
             merchant_id?: string;
             name: string;
+            /** @description Of the secret before, while that is good */
+            old_prefix?: string;
+            /**
+             * Format: date-time
+             * @description Until when the secret before is good
+             */
+            old_until?: string;
             /** @description The first characters, to tell keys apart */
             prefix: string;
+            /** @description Only calls that change nothing */
+            read_only?: boolean;
             /** Format: date-time */
             revoked_at?: string;
             /** @enum {string} */
             role: "viewer" | "support" | "operator" | "merchant" | "admin";
+            /**
+             * Format: date-time
+             * @description When it was given the secret that it has
+             */
+            rotated_at?: string;
+            /** @description In force, and used by nobody for 90 days */
+            unused?: boolean;
         };
         KeyBody: {
+            /** @description Tags such as dead-letters; none: all */
+            areas?: string[];
             /** @description Required for role merchant */
             merchant_id?: string;
             /** @description Required: up to 100 bytes, as the audit log will show it */
             name?: string;
+            /** @description Only calls that change nothing (GET); not for merchants */
+            read_only?: boolean;
             /** @description Required: viewer, support, operator, merchant or admin */
             role?: string;
         };
@@ -3385,6 +3432,17 @@ export interface components {
         RiskRulesOutputBody: {
             items: components["schemas"]["RiskRuleAnswer"][];
         };
+        RotateBody: {
+            /**
+             * Format: int64
+             * @description The old one is good so long; default 86400
+             */
+            grace_s?: number;
+            /** @description Why: for the audit log */
+            reason?: string;
+            /** @description Made by the caller, who may then ask again */
+            rotation_id?: string;
+        };
         RowsAnswer: {
             /**
              * Format: int64
@@ -3537,6 +3595,8 @@ export interface components {
             addr?: string;
             /** @description What the browser calls itself */
             agent?: string;
+            /** @description Of one's own: its key's scope; none: all */
+            areas?: string[];
             /** Format: date-time */
             created_at: string;
             /** @description Header X-CSRF-Token of every call but GET and HEAD */
@@ -3549,6 +3609,8 @@ export interface components {
             key_id: string;
             /** @description Of the API key that opened it */
             name: string;
+            /** @description Of one's own: its key's scope */
+            read_only?: boolean;
             /** @enum {string} */
             role: "viewer" | "support" | "operator" | "admin";
         };
@@ -4184,6 +4246,50 @@ export interface operations {
             cookie?: never;
         };
         requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-api-keys-id-rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["RotateBody"];
+            };
+        };
         responses: {
             /** @description OK */
             200: {

@@ -148,15 +148,7 @@ export async function raw(
   throw problem;
 }
 
-const ranks: Record<string, number> = { viewer: 1, support: 2, operator: 3, admin: 4 };
-
 /** The role that a call needs; undefined where this version has no such call. */
 export function need(name: string): string | undefined {
   return needs[name];
-}
-
-/** Whether a role may make a call. */
-export function may(role: string, name: string): boolean {
-  const n = needs[name];
-  return n !== undefined && (n === 'anybody' || (ranks[role] ?? 0) >= (ranks[n] ?? 9));
 }

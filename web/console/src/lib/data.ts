@@ -1,5 +1,9 @@
 import { type QueryClient, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useContext, useMemo } from 'react';
+import { useTranslation } from 'react-i18next';
+import { SessionContext } from '../session.tsx';
 import { type Answer, type Args, api, type Call, Problem, raw } from './api.ts';
+import { lack, lackText } from './rights.ts';
 import { usePrefs } from './store.ts';
 
 /** Data is what a page knows of one call: the last good answer, since when, and what is wrong now. */
@@ -27,6 +31,17 @@ function problemOf(e: unknown): Problem | undefined {
   return e instanceof Problem ? e : new Problem(0, { code: 'UNAVAILABLE', title: String(e) }, '');
 }
 
+/** What the scope of the key forbids is not asked for again and again: the answer is known. */
+function useForbidden(name: string): Problem | undefined {
+  const { t } = useTranslation();
+  const session = useContext(SessionContext)?.session;
+  return useMemo(() => {
+    const l = session && lack(session, name);
+    if (!l || l.of === 'role') return undefined;
+    return new Problem(403, { code: 'OUT_OF_SCOPE', title: lackText(t, session, l) }, '');
+  }, [t, session, name]);
+}
+
 /** Asks for data and asks again at its pace. The last good answer stays while a later one fails. */
 export function useData<N extends Call>(
   name: N,
@@ -35,21 +50,22 @@ export function useData<N extends Call>(
   enabled = true,
 ): Data<Answer<N>> {
   const every = useEvery(pace);
+  const forbidden = useForbidden(name);
   const q = useQuery<unknown>({
     queryKey: [name, args.path, args.query],
     queryFn: ({ signal }) => api(name, { ...args, signal } as Args<N>),
     refetchInterval: every,
     refetchOnWindowFocus: every !== false,
-    enabled,
+    enabled: enabled && !forbidden,
     placeholderData: (was: unknown) => (args.path ? undefined : was),
   });
   return {
     data: q.data as Answer<N> | undefined,
     at: q.dataUpdatedAt,
-    error: problemOf(q.error),
+    error: forbidden ?? problemOf(q.error),
     loading: q.isLoading,
     busy: q.isFetching,
-    again: () => void q.refetch(),
+    again: () => void (forbidden || q.refetch()),
   };
 }
 
@@ -61,20 +77,21 @@ export function useRaw<T>(
   enabled = true,
 ) {
   const every = useEvery(pace);
+  const forbidden = useForbidden(name);
   const q = useQuery({
     queryKey: [name, args.path, args.query],
     queryFn: ({ signal }) => raw(name, { ...args, signal }) as Promise<T>,
     refetchInterval: every,
     refetchOnWindowFocus: every !== false,
-    enabled,
+    enabled: enabled && !forbidden,
   });
   const data: Data<T> = {
     data: q.data,
     at: q.dataUpdatedAt,
-    error: problemOf(q.error),
+    error: forbidden ?? problemOf(q.error),
     loading: q.isLoading,
     busy: q.isFetching,
-    again: () => void q.refetch(),
+    again: () => void (forbidden || q.refetch()),
   };
   return data;
 }

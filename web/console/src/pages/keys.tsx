@@ -1,8 +1,10 @@
 import { Button, Input, Modal, Select } from 'antd';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { api, need, type Schemas } from '../lib/api.ts';
 import { useChange, useData } from '../lib/data.ts';
+import { allAreas, scopeText } from '../lib/rights.ts';
+import { useSession } from '../session.tsx';
 import { Act, Fault, Head, Id, Tag, Time } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
@@ -26,6 +28,22 @@ export default function Keys() {
       act: (_, reason) => api('DELETE /v1/admin/api-keys/{id}', { path: { id: k.id }, query: { reason } }),
       done: () => t('keys.revoked'),
     });
+  const rotate = (k: Key) => {
+    let grace = day;
+    danger({
+      tier: 'b',
+      prefix: 'rot',
+      title: t('keys.rotateTitle', { name: k.name }),
+      verb: t('keys.rotate'),
+      body: <Rotation of={k} choose={(s) => (grace = s)} />,
+      act: (id, reason) =>
+        api('POST /v1/admin/api-keys/{id}/rotate', {
+          path: { id: k.id },
+          body: { rotation_id: id, grace_s: grace, reason },
+        }),
+      done: (made: Key) => <Secret of={made} />,
+    });
+  };
   return (
     <div className="stack">
       <Head title={t('nav.keys')} data={list}>
@@ -40,17 +58,42 @@ export default function Keys() {
         nothing={t('empty.keys')}
         columns={[
           { title: t('field.name'), render: (_, k) => <b data-data>{k.name}</b> },
-          { title: t('field.role'), render: (_, k) => t(`role.${k.role}`) },
           {
-            title: t('keys.prefix'),
+            title: t('field.role'),
             render: (_, k) => (
-              <span className="mono" data-data>
-                {k.prefix}…
+              <>
+                {t(`role.${k.role}`)}
+                {k.merchant_id && (
+                  <div className="muted small" data-data>
+                    {k.merchant_id}
+                  </div>
+                )}
+              </>
+            ),
+          },
+          {
+            title: t('keys.scope'),
+            render: (_, k) => (
+              <div className="keyscope" data-scope>
+                {scopeText(t, k)}
+              </div>
+            ),
+          },
+          { title: t('keys.prefix'), render: (_, k) => <Prefixes of={k} /> },
+          { title: t('field.time'), render: (_, k) => <Time at={k.created_at} /> },
+          {
+            title: t('keys.lastUsed'),
+            render: (_, k) => (
+              <span data-used>
+                {k.last_used_at ? <Time at={k.last_used_at} relative /> : t('keys.never')}
+                {k.unused && (
+                  <div>
+                    <Tag tone="warn">{t('keys.unused')}</Tag>
+                  </div>
+                )}
               </span>
             ),
           },
-          { title: t('field.merchant'), render: (_, k) => <span data-data>{k.merchant_id ?? '—'}</span> },
-          { title: t('field.time'), render: (_, k) => <Time at={k.created_at} /> },
           {
             title: t('field.state'),
             render: (_, k) =>
@@ -60,9 +103,14 @@ export default function Keys() {
             title: <span className="sr">{t('act.more')}</span>,
             render: (_, k) =>
               k.revoked_at ? null : (
-                <Act call="DELETE /v1/admin/api-keys/{id}" danger onClick={() => revoke(k)}>
-                  {t('keys.revoke')}
-                </Act>
+                <span className="row nowrap">
+                  <Act call="POST /v1/admin/api-keys/{id}/rotate" onClick={() => rotate(k)}>
+                    {t('keys.rotate')}
+                  </Act>
+                  <Act call="DELETE /v1/admin/api-keys/{id}" danger onClick={() => revoke(k)}>
+                    {t('keys.revoke')}
+                  </Act>
+                </span>
               ),
           },
         ]}
@@ -70,6 +118,99 @@ export default function Keys() {
       {need('GET /v1/admin/sessions') && <Sessions />}
       {add && <AddKey close={() => setAdd(false)} />}
     </div>
+  );
+}
+
+const day = 86_400;
+
+/** The graces that may be chosen, in seconds. */
+const graces = [0, 3600, day, 3 * day, 7 * day];
+
+/** What a rotation does, and how long the old secret stays good. */
+function Rotation({ of, choose }: { of: Key; choose: (s: number) => void }) {
+  const { t } = useTranslation();
+  const [grace, setGrace] = useState(day);
+  return (
+    <div className="stack">
+      <div>
+        {t('keys.rotateBody')}{' '}
+        <span className="mono" data-data>
+          {of.prefix}…
+        </span>
+      </div>
+      <div>
+        <div id="key-grace">{t('keys.grace')}</div>
+        <Select
+          aria-labelledby="key-grace"
+          value={grace}
+          onChange={(s) => {
+            setGrace(s);
+            choose(s);
+          }}
+          style={{ width: '100%' }}
+          options={graces.map((s) => ({ value: s, label: t(`keys.grace${s}`) }))}
+        />
+      </div>
+      <div className="note warn">{t(grace === 0 ? 'keys.graceNone' : 'keys.graceSome')}</div>
+      {of.old_until && (
+        <div className="note warn" data-older>
+          {t('keys.older')}{' '}
+          <span className="mono" data-data>
+            {of.old_prefix}…
+          </span>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** A secret, shown this once, and until when the one before is good. */
+function Secret({ of }: { of: Key }) {
+  const { t } = useTranslation();
+  return (
+    <div className="stack" data-secret>
+      <div>{t('keys.once')}</div>
+      <Id id={of.key} />
+      {of.rotated_at && (
+        <div>
+          {of.old_until ? (
+            <>
+              {t('keys.oldUntil')} <Time at={of.old_until} relative />
+            </>
+          ) : (
+            t('keys.oldGone')
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** How the secrets of a key begin that are good now. */
+function Prefixes({ of }: { of: Key }) {
+  const { t } = useTranslation();
+  return (
+    <>
+      <span className="mono" data-data>
+        {of.prefix}…
+      </span>
+      {of.old_until && (
+        <div className="small muted" data-old>
+          <span className="mono" data-data>
+            {of.old_prefix}…
+          </span>{' '}
+          {t('keys.until')} <Time at={of.old_until} />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Check({ on, set, children }: { on: boolean; set: (on: boolean) => void; children: ReactNode }) {
+  return (
+    <label className="row">
+      <input type="checkbox" className="box" checked={on} onChange={(e) => set(e.target.checked)} /> {children}
+    </label>
   );
 }
 
@@ -136,7 +277,17 @@ function AddKey({ close }: { close: () => void }) {
   const [name, setName] = useState('');
   const [role, setRole] = useState('viewer');
   const [merchant, setMerchant] = useState('');
+  const { session } = useSession();
+  const [areas, setAreas] = useState<string[]>(session.areas ?? []);
+  const [readOnly, setReadOnly] = useState(false);
   const made = change.data;
+  const body = () => ({
+    name: name.trim(),
+    role: role as Key['role'],
+    ...(role === 'merchant'
+      ? { merchant_id: merchant.trim(), ...(session.areas && { areas: ['coupons'] }) }
+      : { ...(areas.length > 0 && { areas }), ...(readOnly && { read_only: true }) }),
+  });
   return (
     <Modal
       open
@@ -154,11 +305,7 @@ function AddKey({ close }: { close: () => void }) {
             type="primary"
             disabled={!name.trim()}
             loading={change.isPending}
-            onClick={() =>
-              change.mutate({
-                body: { name: name.trim(), role, merchant_id: role === 'merchant' ? merchant.trim() : undefined },
-              })
-            }
+            onClick={() => change.mutate({ body: body() })}
           >
             {t('keys.add')}
           </Button>
@@ -166,9 +313,8 @@ function AddKey({ close }: { close: () => void }) {
       ]}
     >
       {made ? (
-        <div className="stack">
-          <div className="note warn">{t('keys.once')}</div>
-          <Id id={made.key} />
+        <div className="note ok">
+          <Secret of={made} />
         </div>
       ) : (
         <div className="stack">
@@ -194,6 +340,25 @@ function AddKey({ close }: { close: () => void }) {
               <div>{t('field.merchant')}</div>
               <Input value={merchant} maxLength={64} onChange={(e) => setMerchant(e.target.value)} />
             </label>
+          )}
+          {role !== 'merchant' && (
+            <fieldset className="areas">
+              <legend>{t('keys.areas')}</legend>
+              {(session.areas ?? allAreas).map((a) => (
+                <Check
+                  key={a}
+                  on={areas.includes(a)}
+                  set={(on) => setAreas(on ? [...areas, a] : areas.filter((x) => x !== a))}
+                >
+                  {t(`area.${a}`)}
+                </Check>
+              ))}
+            </fieldset>
+          )}
+          {role !== 'merchant' && (
+            <Check on={readOnly} set={setReadOnly}>
+              {t('keys.readOnly')}
+            </Check>
           )}
           <Fault problem={change.error ?? undefined} />
         </div>

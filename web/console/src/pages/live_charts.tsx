@@ -1,9 +1,9 @@
 import { lazy, Suspense, useMemo } from 'react';
 import { useTranslation } from 'react-i18next';
-import { may } from '../lib/api.ts';
 import { columns, keepMs, latencies, type Points, rates, type Series } from '../lib/buckets.ts';
 import { useData } from '../lib/data.ts';
 import { marks, markText } from '../lib/marks.ts';
+import { may } from '../lib/rights.ts';
 import { usePrefs } from '../lib/store.ts';
 import { clock, type Zone } from '../lib/times.ts';
 import type { Live } from '../lib/verdict.ts';
@@ -101,7 +101,7 @@ function StockChart({ id, live, points, shared }: { id: string; live: Live; poin
   const { session } = useSession();
   const c = palette(shared.dark);
   const query = { object: `campaign/${id}`, action: 'campaign.adjust', limit: 50 };
-  const log = useData(logCall, { query }, 'slow', may(session.role, logCall));
+  const log = useData(logCall, { query }, 'slow', may(session, logCall));
   const entries = log.data?.items;
   const all = useMemo(() => marks(entries ?? []).map((m) => ({ x: m.at / 1000, text: markText(m, n) })), [entries]);
   const from = Math.max(points[0]?.[0] ?? 0, (live.as_of_ms - keepMs) / 1000);

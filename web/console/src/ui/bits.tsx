@@ -2,9 +2,10 @@ import { Button, type ButtonProps, Tooltip } from 'antd';
 import type { ReactNode } from 'react';
 import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { may, need, type Problem } from '../lib/api.ts';
+import { need, type Problem } from '../lib/api.ts';
 import type { Data } from '../lib/data.ts';
 import { count } from '../lib/money.ts';
+import { lack, lackText } from '../lib/rights.ts';
 import { age, otherStaleMs } from '../lib/stale.ts';
 import { useNow, usePrefs } from '../lib/store.ts';
 import { millis, span, stamp } from '../lib/times.ts';
@@ -171,15 +172,13 @@ export function Head({ title, data, children }: { title: ReactNode; data?: Data<
   );
 }
 
-/** A button for a call: visible to everybody, and where the role lacks the right disabled with the reason. */
+/** A button for a call: visible to everybody, and where role or scope lack the right disabled with the reason. */
 export function Act({ call, why, ...rest }: { call: string; why?: string } & ButtonProps) {
   const { t } = useTranslation();
   const { session } = useSession();
-  const role = need(call);
-  if (role === undefined) return null; // this version has no such call
-  const reason = may(session.role, call)
-    ? why
-    : t('role.lacks', { role: t(`role.${role}`), own: t(`role.${session.role}`) });
+  if (need(call) === undefined) return null; // this version has no such call
+  const l = lack(session, call);
+  const reason = l ? lackText(t, session, l) : why;
   if (!reason) return <Button {...rest} />;
   return (
     <Tooltip title={reason}>

@@ -74,6 +74,7 @@ export function DangerProvider({ children }: { children: ReactNode }) {
           key={danger.id}
           danger={danger}
           open={open}
+          gone={() => setDanger((d) => (d?.id === danger.id ? undefined : d))}
           close={(done) => {
             setOpen(false);
             if (done && danger.undo) offer(danger.undo);
@@ -127,10 +128,12 @@ function Toast({ undo, gone }: { undo: Undo; gone: () => void }) {
 function Dialog({
   danger,
   open,
+  gone,
   close,
 }: {
   danger: Danger & { id: string };
   open: boolean;
+  gone: () => void; // it is out of sight: what it showed stays nowhere, a secret above all
   close: (done: boolean) => void;
 }) {
   const { t } = useTranslation();
@@ -172,7 +175,8 @@ function Dialog({
       mask={{ closable: false }}
       width={540}
       afterOpenChange={(shown) => {
-        if (shown) (danger.tier === 'a' ? confirm : cancel).current?.focus();
+        if (!shown) gone();
+        else (danger.tier === 'a' ? confirm : cancel).current?.focus();
       }}
       footer={[
         <Button key="no" ref={cancel} onClick={() => close(finished)} disabled={phase.at === 'sending'}>

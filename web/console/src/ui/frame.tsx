@@ -3,6 +3,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { need, type Schemas } from '../lib/api.ts';
 import { type Data, useData } from '../lib/data.ts';
+import { scopeText } from '../lib/rights.ts';
 import { go, Link, usePath } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { type Prefs, setPrefs, useNow, usePrefs } from '../lib/store.ts';
@@ -235,6 +236,11 @@ function Account() {
             <div className="muted small">
               {t('top.until')} <Time at={session.expires_at} />
             </div>
+            {(session.areas || session.read_only) && (
+              <div className="small" data-scope>
+                {t('scope.own', { scope: scopeText(t, session) })}
+              </div>
+            )}
           </div>
           <div className="row">
             <Choices />
