@@ -90,10 +90,7 @@ func (a *Admin) registerList(api huma.API, desk BlocklistDesk, words listWords) 
 				page = page[:in.Limit]
 				out.Body.NextCursor = page[in.Limit-1].ID
 			}
-			out.Body.Items = make([]blockAnswer, len(page))
-			for i := range page {
-				out.Body.Items[i] = blockAnswerOf(&page[i])
-			}
+			out.Body.Items = answers(page, blockAnswerOf)
 			out.hits(desk)
 			return out, nil
 		})

@@ -136,10 +136,7 @@ func (a *Admin) registerShelf(api huma.API, shelf CampaignShelf) {
 				return nil, problemOf(err)
 			}
 			out := &campaignPageOutput{}
-			out.Body.NextCursor, out.Body.Items = cursorText(next), make([]adminCampaign, len(page))
-			for i := range page {
-				out.Body.Items[i] = adminCampaignOf(&page[i])
-			}
+			out.Body.NextCursor, out.Body.Items = cursorText(next), answers(page, adminCampaignOf)
 			return out, nil
 		})
 	huma.Register(api, op("GET", "/v1/admin/campaigns/{id}", "One campaign", sluice.RoleViewer),

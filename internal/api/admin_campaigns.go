@@ -264,6 +264,15 @@ func (b *campaignPatchBody) patch() sluice.CampaignPatch {
 	return p
 }
 
+// answers says each of a list as it goes out; none of them is an empty list.
+func answers[T, A any](all []T, of func(*T) A) []A {
+	out := make([]A, len(all))
+	for i := range all {
+		out[i] = of(&all[i])
+	}
+	return out
+}
+
 func valueOr[T any](v *T, d T) T {
 	if v == nil {
 		return d

@@ -81,16 +81,23 @@ func adminClaimOf(r *sluice.ClaimRecord) adminClaim {
 	if r.OrderState != "" && r.OrderState != sluice.OrderRejected {
 		a.OrderID = r.ID.OrderID()
 	}
-	for _, code := range r.CouponCodes {
-		a.CouponCodes = append(a.CouponCodes, sluice.FormatCouponCode(code))
-	}
-	if len(a.CouponCodes) > 0 {
-		a.CouponCode = a.CouponCodes[0]
-	}
-	if len(a.CouponCodes) == 1 {
-		a.CouponCodes = nil
-	}
+	a.CouponCode, a.CouponCodes = couponCodes(r.CouponCodes)
 	return a
+}
+
+// couponCodes gives the first of a claim's codes, and all of them where there are more than one, as people see them.
+func couponCodes(codes []string) (string, []string) {
+	if len(codes) == 0 {
+		return "", nil
+	}
+	all := make([]string, len(codes))
+	for i, code := range codes {
+		all[i] = sluice.FormatCouponCode(code)
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return all[0], all
 }
 
 // registerAdminClaims adds the listing of claims and the lookup.
@@ -104,10 +111,7 @@ func (a *Admin) registerAdminClaims(api huma.API) {
 					return nil, problemOf(err)
 				}
 				out := &claimPageOutput{}
-				out.Body.NextCursor, out.Body.Items = cursorText(next), make([]adminClaim, len(found))
-				for i := range found {
-					out.Body.Items[i] = adminClaimOf(&found[i])
-				}
+				out.Body.NextCursor, out.Body.Items = cursorText(next), answers(found, adminClaimOf)
 				return out, nil
 			})
 	}

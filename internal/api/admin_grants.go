@@ -92,15 +92,7 @@ func grantAnswerOf(g *sluice.Grant, d *sluice.Decision) grantAnswer {
 	if d.Kind == sluice.KindGoods {
 		a.OrderID = d.ID.OrderID()
 	}
-	for _, code := range d.CouponCodes {
-		a.CouponCodes = append(a.CouponCodes, sluice.FormatCouponCode(code))
-	}
-	if len(a.CouponCodes) > 0 {
-		a.CouponCode = a.CouponCodes[0]
-	}
-	if len(a.CouponCodes) == 1 {
-		a.CouponCodes = nil
-	}
+	a.CouponCode, a.CouponCodes = couponCodes(d.CouponCodes)
 	return a
 }
 

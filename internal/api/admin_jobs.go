@@ -109,10 +109,7 @@ func (a *Admin) registerJobs(api huma.API) {
 				return nil, problemOf(err)
 			}
 			out := &jobListOutput{}
-			out.Body.Items = make([]jobAnswer, len(all))
-			for i := range all {
-				out.Body.Items[i] = jobAnswerOf(&all[i])
-			}
+			out.Body.Items = answers(all, jobAnswerOf)
 			if len(all) == in.Limit {
 				out.Body.NextBefore = int64(all[len(all)-1].CreatedAt)
 			}

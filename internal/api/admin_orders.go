@@ -88,10 +88,7 @@ func listOf[T, S any](page sluice.Page[T], err error, show func(*T) S) (*listOut
 		return nil, problemOf(err)
 	}
 	out := &listOutput[S]{}
-	out.Body.NextCursor, out.Body.Items = page.Next, make([]S, len(page.Items))
-	for i := range page.Items {
-		out.Body.Items[i] = show(&page.Items[i])
-	}
+	out.Body.NextCursor, out.Body.Items = page.Next, answers(page.Items, show)
 	return out, nil
 }
 

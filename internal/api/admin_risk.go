@@ -106,10 +106,7 @@ func (a *Admin) registerRisk(api huma.API) {
 				return nil, problemOf(err)
 			}
 			out := &riskRulesOutput{}
-			out.Body.Items = make([]riskRuleAnswer, len(all))
-			for i := range all {
-				out.Body.Items[i] = riskRuleAnswerOf(&all[i])
-			}
+			out.Body.Items = answers(all, riskRuleAnswerOf)
 			return out, nil
 		})
 	huma.Register(api, op("GET", "/v1/admin/rules/{id}", "One risk rule", sluice.RoleSupport),
@@ -162,10 +159,7 @@ func (a *Admin) registerFired(api huma.API, desk RiskDesk) {
 			}
 			out := &riskFiredPageOutput{}
 			out.Body.NextCursor = page.Next
-			out.Body.Items = make([]riskFiredAnswer, len(page.Items))
-			for i := range page.Items {
-				out.Body.Items[i] = riskFiredAnswerOf(&page.Items[i])
-			}
+			out.Body.Items = answers(page.Items, riskFiredAnswerOf)
 			return out, nil
 		})
 	huma.Register(api, op("POST", "/v1/admin/rules/fired/{id}/lift",

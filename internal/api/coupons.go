@@ -119,10 +119,7 @@ func (p *Public) ownCoupons(c *call) {
 		c.problem(err)
 		return
 	}
-	out := couponPage{Items: make([]CouponBody, len(page.Items)), NextCursor: page.Next}
-	for i := range page.Items {
-		out.Items[i] = couponBodyOf(&page.Items[i])
-	}
+	out := couponPage{Items: answers(page.Items, couponBodyOf), NextCursor: page.Next}
 	c.json(http.StatusOK, out)
 }
 

@@ -130,10 +130,7 @@ func (p *Public) ownOrders(c *call) {
 		c.problem(err)
 		return
 	}
-	out := orderPage{Items: make([]OrderBody, len(page.Items)), NextCursor: page.Next}
-	for i := range page.Items {
-		out.Items[i] = orderBodyOf(&page.Items[i])
-	}
+	out := orderPage{Items: answers(page.Items, orderBodyOf), NextCursor: page.Next}
 	c.json(http.StatusOK, out)
 }
 
