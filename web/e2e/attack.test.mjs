@@ -6,7 +6,7 @@ import { createServer, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import test, { before, describe } from 'node:test';
-import { browser, pageIn } from './lib/browser.mjs';
+import { newContext, pageIn } from './lib/browser.mjs';
 import { Fake, press, state, token } from './lib/fake.mjs';
 import { sharedServer, startServer } from './lib/sluice.mjs';
 
@@ -14,11 +14,8 @@ let server;
 before(async () => { server = await sharedServer(); });
 
 const markup = `"'><img src=x onerror="window.pwned=1"><script>window.pwned=1</script><svg onload=window.pwned=1>`;
-async function tab(t) {
-  const context = await (await browser()).newContext({ locale: 'en-GB' });
-  t.after(() => context.close());
-  return context;
-}
+const tab = (t) => newContext(t, { locale: 'en-GB' });
+
 /** Nothing ran, and nothing of the markup became an element. */
 async function harmless(page, where) {
   const found = await page.evaluate(() => [window.pwned, document.querySelectorAll('[onerror],[onload],main script,nav script,nav img').length]);

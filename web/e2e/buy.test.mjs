@@ -1,32 +1,13 @@
 // The whole way on the built binary: sign in, wait, buy, pay; let it expire; coupons; a pass; a server that is killed.
 import assert from 'node:assert/strict';
 import test, { before, describe } from 'node:test';
-import { browser, pageIn } from './lib/browser.mjs';
+import { buyer, challenged } from './lib/buyer.mjs';
 import { readable } from './lib/check.mjs';
 import { press, state } from './lib/fake.mjs';
 import { sharedServer, startServer } from './lib/sluice.mjs';
 
 let server;
 before(async () => { server = await sharedServer(); });
-
-/** A buyer on the campaign's page, signed in as anybody may in development. */
-async function buyer(t, at, path, user) {
-  const context = await (await browser()).newContext({ locale: 'zh-CN' });
-  t.after(() => context.close());
-  const page = await pageIn(context);
-  page.sent = [];
-  page.on('request', (r) => page.sent.push(r));
-  await page.goto(at.url + path);
-  await signIn(page, user);
-  return page;
-}
-
-async function signIn(page, user) {
-  await state(page, 'login');
-  await press(page);
-  await page.fill('#who', user);
-  await page.click('#enter');
-}
 
 describe('from click to paid', { concurrency: 2 }, () => {
   test('sign in, wait for the opening, buy, pay, and the wallet has it', async (t) => {
@@ -115,10 +96,7 @@ describe('from click to paid', { concurrency: 2 }, () => {
   });
 
   test('a slider may be answered by the other way', async (t) => {
-    const c = await server.campaign({ protection: { pass: 'always', challenge: 'slider' } });
-    const page = await buyer(t, server, `/c/${c.id}`, 'other-way');
-    await state(page, 'armed');
-    await press(page);
+    const page = await challenged(t, server, 'slider', 'other-way');
     await page.waitForSelector('#slide');
     await page.waitForFunction(() => document.querySelector('.puzzle img').naturalWidth > 100);
     await page.click('#another');

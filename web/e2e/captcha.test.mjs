@@ -4,9 +4,9 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import test, { after, before, describe } from 'node:test';
-import { browser, pageIn } from './lib/browser.mjs';
+import { challenged } from './lib/buyer.mjs';
 import { accessible, narrow, oneLanguage } from './lib/check.mjs';
-import { press, state } from './lib/fake.mjs';
+import { state } from './lib/fake.mjs';
 import { startServer } from './lib/sluice.mjs';
 
 // What the provider's script does for the page: a place with something to press, and a token for it.
@@ -40,28 +40,14 @@ before(async () => {
 });
 after(async () => { for (const f of end) await f(); });
 
-/** A buyer who has pressed the button of a campaign that asks for siteverify. */
-async function atTheWidget(t, user, script = widget) {
-  const c = await server.campaign({ protection: { pass: 'always', challenge: 'siteverify', per_user_rate: 100 } });
-  const context = await (await browser()).newContext({ locale: 'zh-CN' });
-  t.after(() => context.close());
-  const page = await pageIn(context);
-  page.sent = [];
-  page.on('request', (r) => page.sent.push(r.url()));
-  await page.route('https://challenges.cloudflare.com/**', (r) => (script === null ? r.abort() : r.fulfill({ contentType: 'text/javascript', body: script })));
-  await page.goto(`${server.url}/c/${c.id}`);
-  await state(page, 'login');
-  await press(page);
-  await page.fill('#who', user);
-  await page.click('#enter');
-  await state(page, 'armed');
-  await press(page);
-  return { page, id: c.id };
-}
+/** A buyer at the widget; `script` is what the provider's address gives, null where nobody is there. */
+const atTheWidget = (t, user, script = widget) => challenged(t, server, 'siteverify', user, {
+  before: (p) => p.route('https://challenges.cloudflare.com/**', (r) => (script === null ? r.abort() : r.fulfill({ contentType: 'text/javascript', body: script }))),
+});
 
 describe('a captcha of a third party', { concurrency: 2 }, () => {
   test('its widget is shown in place, a wrong token is another try, a right one goes on with the same claim', async (t) => {
-    const { page, id } = await atTheWidget(t, 'human');
+    const page = await atTheWidget(t, 'human');
     await page.waitForSelector('#human');
     assert.equal(await page.getAttribute('#human', 'title'), '0xsite');
     await accessible(page, 'siteverify');
@@ -78,35 +64,35 @@ describe('a captcha of a third party', { concurrency: 2 }, () => {
     await page.evaluate(() => { window.nextToken = 'good-1'; });
     await page.click('#human');
     await state(page, 'confirmed', 20_000);
-    assert.ok(page.sent.every((u) => !/secret|good-1|wrong/.test(u)), 'a token in an address');
+    assert.ok(page.sent.every((r) => !/secret|good-1|wrong/.test(r.url())), 'a token in an address');
     assert.deepEqual(page.faults, []);
-    const v = await server.admin('GET', `/v1/admin/campaigns/${id}/verify`);
+    const v = await server.admin('GET', `/v1/admin/campaigns/${page.campaign}/verify`);
     assert.deepEqual([v.ok, v.held], [true, 1]);
   });
 
   test('a token counts once: the next buyer who has it is asked again', async (t) => {
     const one = await atTheWidget(t, 'first');
-    await one.page.evaluate(() => { window.nextToken = 'good-twice'; });
-    await one.page.click('#human');
-    await state(one.page, 'confirmed', 20_000);
+    await one.evaluate(() => { window.nextToken = 'good-twice'; });
+    await one.click('#human');
+    await state(one, 'confirmed', 20_000);
     const two = await atTheWidget(t, 'second');
-    await two.page.evaluate(() => { window.nextToken = 'good-twice'; });
-    await two.page.click('#human');
-    await two.page.waitForSelector('#puzzle [role=alert]');
+    await two.evaluate(() => { window.nextToken = 'good-twice'; });
+    await two.click('#human');
+    await two.waitForSelector('#puzzle [role=alert]');
   });
 
   test('where the provider cannot be reached, proof of work lets the buyer in', async (t) => {
-    const { page } = await atTheWidget(t, 'cut-off', null);
+    const page = await atTheWidget(t, 'cut-off', null);
     await state(page, 'confirmed', 20_000);
   });
 
   test('where its script comes and is none of its own, there is the other way', async (t) => {
-    const { page } = await atTheWidget(t, 'odd', 'window.somethingElse = 1;');
+    const page = await atTheWidget(t, 'odd', 'window.somethingElse = 1;');
     await state(page, 'confirmed', 20_000);
   });
 
   test('the page lets in this provider and no other', async (t) => {
-    const { page } = await atTheWidget(t, 'policy');
+    const page = await atTheWidget(t, 'policy');
     await page.waitForSelector('#human');
     await page.route('https://js.hcaptcha.com/**', (r) => r.fulfill({ contentType: 'text/javascript', body: 'window.stranger = 1' }));
     const refused = await page.evaluate(() => new Promise((done) => {

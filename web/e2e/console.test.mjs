@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { newPage } from './lib/browser.mjs';
-import { accessible, narrow, oneLanguage, readable } from './lib/check.mjs';
+import { accessible, narrow, readable } from './lib/check.mjs';
+import { bothSchemes, go, locales, losesFirst, signIn } from './lib/console.mjs';
 import { adminKey, startServer } from './lib/sluice.mjs';
 
 const server = await startServer({ after });
@@ -12,21 +13,7 @@ await server.campaign({ id: 'later', title: 'Later <b>sale</b>', ends_at: new Da
 await server.admin('POST', '/v1/admin/blocklist', { scope: 'user', value: 'mallory', reason: 'scripts' });
 await server.admin('POST', '/v1/admin/campaigns/spring/grants', { grant_id: 'g1', user_id: 'ann', quantity: 1, reason: 'a gift' });
 
-/** Signs in and goes to a place. */
-async function open(t, path, options = {}, key = adminKey) {
-  const page = await newPage(t, { timezoneId: 'Asia/Shanghai', ...options });
-  await page.goto(server.adminUrl + path);
-  await page.locator('input[name=key]').fill(key);
-  await page.keyboard.press('Enter');
-  await page.locator('#content, .kiosk').first().waitFor();
-  return page;
-}
-
-/** Waits until what is in the page is there, and nothing is on its way. */
-async function settled(page) {
-  await page.waitForFunction(() => !document.querySelector('[aria-busy=true], .ant-skeleton') && document.querySelector('h1, h2, .strip'));
-  await page.waitForTimeout(120); // fonts, charts, transitions
-}
+const open = (t, path, options) => signIn(t, server, path, options);
 
 const routes = [
   '/', '/live', '/live/spring', '/live/later', '/live/spring?kiosk=1', '/campaigns', '/campaigns/new', '/campaigns/new?step=when',
@@ -37,27 +24,13 @@ const routes = [
   '/system', '/no/such/page',
 ];
 
-for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'light'], ['en', 'dark'], ['zh', 'dark']]) {
-  test(`every route is accessible, narrow and in one language: ${lang}, ${colorScheme}`, async (t) => {
-    const page = await open(t, '/', { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme });
+for (const [lang, locale] of Object.entries(locales)) {
+  test(`every route is accessible, narrow and in one language, light and dark: ${lang}`, async (t) => {
+    const page = await open(t, '/', { locale });
     const faults = [];
     for (const route of routes) {
-      const where = `${route}, ${lang}, ${colorScheme}`;
-      await page.evaluate((to) => {
-        history.pushState(null, '', to);
-        dispatchEvent(new PopStateEvent('popstate'));
-      }, route);
-      await settled(page);
-      for (const check of [() => accessible(page, where), () => readable(page, where), () => oneLanguage(page, lang, where),
-        () => colorScheme === 'light' && narrow(page, where)]) {
-        try {
-          await check();
-        } catch (e) {
-          faults.push(`${where}: ${e.message}`);
-        }
-      }
-      const raw = await page.evaluate(() => /\b(nav|state|field|act|danger|verdict|fig|look)\.[a-z]+[A-Za-z]*\b/.exec(document.body.innerText)?.[0]);
-      if (raw) faults.push(`${where}: the key ${raw}`);
+      await go(page, route);
+      faults.push(...await bothSchemes(page, route, lang));
     }
     assert.deepEqual(faults, []);
     assert.deepEqual(page.faults, []);
@@ -158,17 +131,12 @@ test('an adjustment whose answer is lost is sent again with its id and counts on
   const dialog = page.locator('[role=dialog]');
   await dialog.getByRole('spinbutton').fill('5');
   await dialog.locator('input').last().fill('more arrived');
-  const ids = [];
-  await page.route('**/adjustments', async (r) => {
-    ids.push(JSON.parse(r.request().postData()).change_id);
-    if (ids.length > 1) return r.continue();
-    await r.fetch(); // it is done, and its answer is lost
-    return r.abort();
-  });
+  const asked = await losesFirst(page, '**/adjustments');
   await dialog.getByRole('button', { name: 'Add 5' }).click();
   await dialog.locator('[role=alert]').waitFor();
   await dialog.getByRole('button', { name: /try again/ }).click();
   await dialog.locator('[role=status]').waitFor();
+  const ids = asked.map((r) => r.postDataJSON().change_id);
   assert.equal(ids.length, 2);
   assert.equal(ids[0], ids[1]);
   assert.equal((await server.admin('GET', '/v1/admin/campaigns/later')).total, before + 5);
@@ -176,7 +144,7 @@ test('an adjustment whose answer is lost is sent again with its id and counts on
 
 test('what a role may not do is visible, disabled and says why', async (t) => {
   const { key } = await server.admin('POST', '/v1/admin/api-keys', { role: 'viewer', name: 'watcher' });
-  const page = await open(t, '/live/spring', {}, key);
+  const page = await open(t, '/live/spring', { key });
   const stop = page.locator('.headacts [data-stop]');
   await stop.waitFor();
   assert.equal(await stop.getAttribute('aria-disabled'), 'true');

@@ -1,11 +1,13 @@
 // The sale page without colour: what a buyer has to tell apart differs by its words, and in a grey-scale picture.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { browser, newPage } from './lib/browser.mjs';
+import { newContext, newPage } from './lib/browser.mjs';
+import { differing } from './lib/check.mjs';
 import { Fake, press, state } from './lib/fake.mjs';
 import { sharedServer } from './lib/sluice.mjs';
 
-const clip = { x: 0, y: 500, width: 360, height: 140 }; // the help and the button
+const size = [360, 140];
+const clip = { x: 0, y: 500, width: size[0], height: size[1] }; // the help and the button
 const looks = {
   armed: {}, scheduled: { opensIn: 7_200_000 }, paused: { state: 'paused' }, closed: { state: 'closed' },
   soldout: { state: 'sold_out', available: 0 }, mayreturn: { state: 'sold_out', available: 0, may_return: 1200 }, ended: { state: 'ended' },
@@ -17,7 +19,7 @@ for (const [lang, colorScheme] of [['zh-CN', 'light'], ['en', 'dark']]) {
     const server = await sharedServer();
     const seen = [];
     for (const [name, { trouble, ...more }] of Object.entries(looks)) {
-      const context = await (await browser()).newContext({ viewport: { width: 360, height: 640 }, colorScheme });
+      const context = await newContext(t, { viewport: { width: 360, height: 640 }, colorScheme });
       const fake = new Fake({ lang, ...more });
       if (trouble) fake.claims = [{ status: 422, body: { status: 422, code: 'VALIDATION' } }];
       const page = await fake.open(context, server.url);
@@ -43,24 +45,10 @@ for (const [lang, colorScheme] of [['zh-CN', 'light'], ['en', 'dark']]) {
       for (const b of seen.slice(0, i)) {
         const pair = `${a.name} and ${b.name}`;
         assert.notEqual(a.word, b.word, `the word on the button: ${pair}`);
-        const differing = async (one, other) => paper.evaluate(async ([x, y]) => {
-          const pixels = async (png) => {
-            const image = new Image();
-            image.src = `data:image/png;base64,${png}`;
-            await image.decode();
-            const c = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
-            c.drawImage(image, 0, 0);
-            return c.getImageData(0, 0, 360, 140).data;
-          };
-          const [p, q] = [await pixels(x), await pixels(y)];
-          let n = 0;
-          for (let k = 0; k < p.length; k += 4) if (Math.abs(p[k] - q[k]) > 40) n++;
-          return n;
-        }, [one, other]);
-        const n = await differing(a.png, b.png);
+        const n = await differing(paper, a.png, b.png, size);
         assert.ok(n > 300, `${pair} differ in ${n} pixels`);
         if (a.off === b.off) continue;
-        const m = await differing(a.ground, b.ground);
+        const m = await differing(paper, a.ground, b.ground, size);
         assert.ok(m > 800, `${pair}: without its word, a button that does something is the other in all but ${m} pixels`);
       }
     }

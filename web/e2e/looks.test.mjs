@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { newPage } from './lib/browser.mjs';
-import { accessible, narrow, oneLanguage, readable } from './lib/check.mjs';
-import { adminKey, startServer } from './lib/sluice.mjs';
+import { accessible, differing, narrow, oneLanguage, readable } from './lib/check.mjs';
+import { locales, signIn } from './lib/console.mjs';
+import { startServer } from './lib/sluice.mjs';
 
 const server = await startServer({ after });
 await server.campaign({ id: 'spring', total: 40, protection: { pass: 'off' } });
@@ -27,18 +28,17 @@ const looks = {
   settled: { state: 'ended', sold: 30, held: 0, queued: 0, available: 10 },
 };
 
+/** The live screen; `before` sees the page first. */
+const live = (t, options, before) => signIn(t, server, '/live/spring', { before, ...options });
+
 /** Opens the live screen in one look after the other; `see` is told of each. */
 async function through(t, options, see) {
-  const page = await newPage(t, { timezoneId: 'Asia/Shanghai', ...options });
   let look = 'live';
-  await page.route('**/live?*', async (r) => {
+  const page = await live(t, options, (p) => p.route('**/live?*', async (r) => {
     const answer = await (await r.fetch()).json();
     const checks = { exact: true, exact_at_ms: at, ok: true, oversold: 0, over_limit: 0, drift: 0, verified_at_ms: at };
     await r.fulfill({ json: { ...answer, checks, available: 18, queued: 0, held: 12, sold: 10, total: 40, ...looks[look], phase: look } });
-  });
-  await page.goto(`${server.adminUrl}/live/spring`);
-  await page.locator('input[name=key]').fill(adminKey);
-  await page.keyboard.press('Enter');
+  }));
   for (look of Object.keys(looks)) {
     await page.waitForFunction((want) => document.querySelector('[data-look]')?.dataset.look === want, look);
     await page.waitForFunction(() => document.getAnimations().every((a) => a.playState !== 'running'));
@@ -49,7 +49,7 @@ async function through(t, options, see) {
 
 for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
   test(`every look of the live screen: ${lang}, ${colorScheme}`, async (t) => {
-    await through(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme }, async (page, look) => {
+    await through(t, { locale: locales[lang], colorScheme }, async (page, look) => {
       const where = `${look}, ${lang}`;
       await readable(page, where);
       await oneLanguage(page, lang, where);
@@ -75,7 +75,7 @@ test('the looks are told apart without colour: by sign, by word, and in a grey-s
     }));
     const strip = await page.locator('.strip').boundingBox();
     const clip = { x: strip.x, y: strip.y, width: 600, height: Math.floor(strip.height) };
-    seen.push({ look, ...said, png: (await page.screenshot({ clip })).toString('base64') });
+    seen.push({ look, ...said, height: clip.height, png: (await page.screenshot({ clip })).toString('base64') });
   });
   const paper = await newPage(t);
   for (const [i, a] of seen.entries()) {
@@ -83,39 +83,21 @@ test('the looks are told apart without colour: by sign, by word, and in a grey-s
       const pair = `${a.look} and ${b.look}`;
       assert.notEqual(a.state + a.strip, b.state + b.strip, pair);
       if (a.look !== 'live' && b.look !== 'live') assert.notEqual([...a.strip][0], [...b.strip][0], `the sign of ${pair}`);
-      const differing = await paper.evaluate(async ([one, other]) => {
-        const pixels = async (png) => {
-          const image = new Image();
-          image.src = `data:image/png;base64,${png}`;
-          await image.decode();
-          const canvas = Object.assign(document.createElement('canvas'), { width: 600, height: image.height });
-          const c = canvas.getContext('2d', { willReadFrequently: true });
-          c.drawImage(image, 0, 0);
-          return c.getImageData(0, 0, 600, image.height).data;
-        };
-        const [p, q] = [await pixels(one), await pixels(other)];
-        let n = 0;
-        for (let k = 0; k < Math.min(p.length, q.length); k += 4) if (Math.abs(p[k] - q[k]) > 40) n++;
-        return n;
-      }, [a.png, b.png]);
-      assert.ok(differing > 300, `${pair} differ in ${differing} pixels`);
+      const n = await differing(paper, a.png, b.png, [600, Math.min(a.height, b.height)]);
+      assert.ok(n > 300, `${pair} differ in ${n} pixels`);
     }
   }
 });
 
 test('a chart that nobody sees is not drawn, and has the newest points when it is seen', async (t) => {
-  const page = await newPage(t, { viewport: { width: 1280, height: 420 } });
-  await page.addInitScript(() => {
+  const page = await live(t, { viewport: { width: 1280, height: 420 } }, (p) => p.addInitScript(() => {
     window.drawn = new Map();
     const clear = CanvasRenderingContext2D.prototype.clearRect;
     CanvasRenderingContext2D.prototype.clearRect = function (...of) {
       window.drawn.set(this.canvas, (window.drawn.get(this.canvas) ?? 0) + 1);
       return clear.apply(this, of);
     };
-  });
-  await page.goto(`${server.adminUrl}/live/spring`);
-  await page.locator('input[name=key]').fill(adminKey);
-  await page.keyboard.press('Enter');
+  }));
   await page.locator('.chart canvas').nth(3).waitFor({ state: 'attached' });
   const counts = () => page.evaluate(() => [...document.querySelectorAll('.chart canvas')].map((c) => window.drawn.get(c) ?? 0));
   const looked = async (n) => {
@@ -136,28 +118,26 @@ test('a chart that nobody sees is not drawn, and has the newest points when it i
 
 for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
   test(`an adjustment is a dashed line in the chart of the stock and told in its summary: ${lang}`, async (t) => {
-    const page = await newPage(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme });
-    await page.addInitScript(() => {
-      window.written = [];
-      const write = CanvasRenderingContext2D.prototype.fillText;
-      CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
-        if (/^\(?[+−]/.test(text)) window.written.push([text, this.getLineDash().length, document.getElementsByClassName('chart')[1]?.contains(this.canvas)]);
-        return write.call(this, text, ...at);
-      };
-    });
     let asked = 0;
-    const entry = (s, before, after) => ({ seq: s, at: new Date(Date.now() + s * 1000).toISOString(), actor: { name: 'li', role: 'operator' }, action: 'campaign.adjust', object: 'campaign/spring', before, after });
-    await page.route('**/audit-log?*', async (r) => {
-      if (!r.request().url().includes('campaign.adjust')) return r.continue();
-      asked++;
-      // before the first point, within the chart, and of a decrease only what was asked
-      return r.fulfill({ json: { items: [entry(2, undefined, { asked: -7, applied: 0, total: 60 }), entry(1, { total: 40 }, { total: 60 }), entry(-800, { total: 39 }, { total: 40 })] } });
-    });
     const looks = [];
-    page.on('response', (r) => { if (/\/live\?/.test(r.url())) looks.push(r.url()); });
-    await page.goto(`${server.adminUrl}/live/spring`);
-    await page.locator('input[name=key]').fill(adminKey);
-    await page.keyboard.press('Enter');
+    const entry = (s, before, after) => ({ seq: s, at: new Date(Date.now() + s * 1000).toISOString(), actor: { name: 'li', role: 'operator' }, action: 'campaign.adjust', object: 'campaign/spring', before, after });
+    const page = await live(t, { locale: locales[lang], colorScheme }, async (p) => {
+      p.on('response', (r) => { if (/\/live\?/.test(r.url())) looks.push(r.url()); });
+      await p.addInitScript(() => {
+        window.written = [];
+        const write = CanvasRenderingContext2D.prototype.fillText;
+        CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
+          if (/^\(?[+−]/.test(text)) window.written.push([text, this.getLineDash().length, document.getElementsByClassName('chart')[1]?.contains(this.canvas)]);
+          return write.call(this, text, ...at);
+        };
+      });
+      await p.route('**/audit-log?*', async (r) => {
+        if (!r.request().url().includes('campaign.adjust')) return r.continue();
+        asked++;
+        // before the first point, within the chart, and of a decrease only what was asked
+        return r.fulfill({ json: { items: [entry(2, undefined, { asked: -7, applied: 0, total: 60 }), entry(1, { total: 40 }, { total: 60 }), entry(-800, { total: 39 }, { total: 40 })] } });
+      });
+    });
     await page.waitForFunction(() => ['+20', '(−7)'].every((x) => window.written.some(([text]) => text === x)));
     const written = await page.evaluate(() => window.written);
     for (const [text, dashes, stock] of written) {
@@ -175,22 +155,20 @@ for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
 
 for (const [lang, colorScheme] of [['en', 'dark'], ['zh', 'light']]) {
   test(`trouble shows what the last comparison found, the runbook, and a summary to hand over: ${lang}`, async (t) => {
-    const page = await newPage(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme, permissions: ['clipboard-read', 'clipboard-write'] });
     const run = { id: 7, campaign_id: 'spring', started_at: new Date(at).toISOString(), took_ms: 12, ok: false, claims: 10_001, differences: 2, drift: 3, epoch: 1,
       available: 0, in_transfer: 0, queued: 0, held: 0, sold: 0, total: 40, found: [
         { kind: 'unknown_claim', claim_id: 'c_lost', units: 1, detail: 'admitted 40 s ago', repair: 'given back' }, { kind: 'total', units: 2, detail: 'gate 42, ledger 40' }] };
-    await page.route('**/admin/reconcile?*', (r) => {
-      const q = new URL(r.request().url()).searchParams;
-      return r.fulfill({ json: { items: q.get('campaign_id') === 'spring' ? [run] : [] } });
+    const page = await live(t, { locale: locales[lang], colorScheme, permissions: ['clipboard-read', 'clipboard-write'] }, async (p) => {
+      await p.route('**/admin/reconcile?*', (r) => {
+        const q = new URL(r.request().url()).searchParams;
+        return r.fulfill({ json: { items: q.get('campaign_id') === 'spring' ? [run] : [] } });
+      });
+      await p.route('**/live?*', async (r) => {
+        const answer = await (await r.fetch()).json();
+        const checks = { exact: true, exact_at_ms: answer.as_of_ms, ok: false, oversold: 1, over_limit: 0, drift: 3, verified_at_ms: answer.as_of_ms };
+        await r.fulfill({ json: { ...answer, ...looks.degraded, ...looks.trouble, checks, available: 18, queued: 0, held: 12, sold: 10, total: 40, phase: 'trouble' } });
+      });
     });
-    await page.route('**/live?*', async (r) => {
-      const answer = await (await r.fetch()).json();
-      const checks = { exact: true, exact_at_ms: answer.as_of_ms, ok: false, oversold: 1, over_limit: 0, drift: 3, verified_at_ms: answer.as_of_ms };
-      await r.fulfill({ json: { ...answer, ...looks.degraded, ...looks.trouble, checks, available: 18, queued: 0, held: 12, sold: 10, total: 40, phase: 'trouble' } });
-    });
-    await page.goto(`${server.adminUrl}/live/spring`);
-    await page.locator('input[name=key]').fill(adminKey);
-    await page.keyboard.press('Enter');
     const box = page.locator('[data-trouble]');
     await box.locator('[data-finding]').nth(1).waitFor();
     assert.match(await box.innerText(), /c_lost[\s\S]*admitted 40 s ago[\s\S]*given back[\s\S]*gate 42, ledger 40[\s\S]*docs\/runbooks\/frozen-campaign\.md/);
@@ -218,7 +196,7 @@ test('each state offers what may be done next, and each of it leads there', asyn
   const chinese = { before: ['运行开场检查', '推迟'], sold_out: ['增加库存'], settling: ['标记支付停用'], settled: ['报告', '复制'], degraded: ['相关开关'] };
   const leads = { before: [/\/campaigns\/spring\?tab=preflight$/, /\/campaigns\/spring\/edit\?step=when$/], settled: [/\/campaigns\/spring\/report$/], degraded: [/\/switches\?name=degraded$/] };
   for (const lang of ['en', 'zh']) {
-    await through(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US' }, async (page, look) => {
+    await through(t, { locale: locales[lang] }, async (page, look) => {
       const dialog = page.getByRole('dialog');
       if (look === 'settling') { // it was opened in the state before: what somebody does goes on when the state does
         assert.equal(await dialog.isVisible(), true, 'the dialog of the state before');
@@ -248,10 +226,7 @@ test('each state offers what may be done next, and each of it leads there', asyn
       await dialog.waitFor({ state: 'hidden' });
     });
   }
-  const page = await newPage(t, { viewport: { width: 1280, height: 420 } });
-  await page.goto(`${server.adminUrl}/switches?name=degraded`);
-  await page.locator('input[name=key]').fill(adminKey);
-  await page.keyboard.press('Enter');
+  const page = await signIn(t, server, '/switches?name=degraded', { viewport: { width: 1280, height: 420 } });
   await page.waitForFunction(() => { const r = document.querySelector('tr.row-on')?.getBoundingClientRect(); return r && r.top > 0 && r.bottom < innerHeight; });
   assert.match(await page.locator('tr.row-on').innerText(), /^degraded/);
 });

@@ -3,26 +3,38 @@
 import assert from 'node:assert/strict';
 import { availableParallelism, loadavg } from 'node:os';
 import test, { before, describe } from 'node:test';
-import { browser } from './lib/browser.mjs';
+import { newContext } from './lib/browser.mjs';
 import { cut, Fake, hang, press, state } from './lib/fake.mjs';
 import { sharedServer } from './lib/sluice.mjs';
 
 let server;
 before(async () => { server = await sharedServer(); });
 
-async function tab(t, options) {
-  const context = await (await browser()).newContext(options);
-  t.after(() => context.close());
-  return context;
-}
 const pause = (ms) => new Promise((f) => { setTimeout(f, ms); });
+
+/** A page of an open sale, armed; `answers` are what its claims are answered with. */
+async function armed(t, answers = () => []) {
+  const fake = new Fake();
+  fake.claims = answers(fake);
+  const page = await fake.open(await newContext(t), server.url);
+  await state(page, 'armed');
+  return { fake, page };
+}
+
+/** Presses the button; gives the states that the page goes through, until it is in the last of them. */
+async function through(page, last) {
+  await page.evaluate(() => {
+    window.seen = [];
+    new MutationObserver(() => window.seen.push(document.body.dataset.state)).observe(document.body, { attributes: true });
+  });
+  await press(page);
+  await state(page, last);
+  return page.evaluate(() => window.seen);
+}
 
 describe('one click', { concurrency: 2 }, () => {
   test('ten clicks in a tick are one claim', async (t) => {
-    const fake = new Fake();
-    fake.claims = [hang];
-    const page = await fake.open(await tab(t), server.url);
-    await state(page, 'armed');
+    const { fake, page } = await armed(t, () => [hang]);
     await page.evaluate(() => { for (let i = 0; i < 10; i++) document.getElementById('go').click(); });
     await state(page, 'sending');
     for (let i = 0; i < 5; i++) await page.click('#go', { force: true });
@@ -31,10 +43,7 @@ describe('one click', { concurrency: 2 }, () => {
   });
 
   test('ten clicks of a mouse within 500 ms are one claim, and so is the key', async (t) => {
-    const fake = new Fake();
-    fake.claims = [hang];
-    const page = await fake.open(await tab(t), server.url);
-    await state(page, 'armed');
+    const { fake, page } = await armed(t, () => [hang]);
     const { x, y, width, height } = await page.locator('#go').boundingBox();
     await page.mouse.move(x + width / 2, y + height / 2);
     const began = Date.now();
@@ -54,7 +63,7 @@ describe('one click', { concurrency: 2 }, () => {
     const fake = new Fake();
     fake.claims = [fake.claim('queued')];
     fake.found = [fake.claim('queued')];
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed');
     await press(page);
     await state(page, 'queued');
@@ -75,24 +84,15 @@ describe('one click', { concurrency: 2 }, () => {
     fake.claims = [cut];
     fake.found = [fake.claim('confirmed', { order_id: 'ord_1' })];
     fake.orders = [fake.order('unpaid')];
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed');
-    await page.evaluate(() => {
-      window.seen = [];
-      new MutationObserver(() => window.seen.push(document.body.dataset.state)).observe(document.body, { attributes: true });
-    });
-    await press(page);
-    await state(page, 'confirmed');
-    assert.ok((await page.evaluate(() => window.seen)).includes('unknown'));
+    assert.ok((await through(page, 'confirmed')).includes('unknown'));
     assert.equal(fake.posts().length, 1);
     assert.match(await page.textContent('#go'), /99\.00/);
   });
 
   test('a reply that is cut and no claim: the same id goes out again', async (t) => {
-    const fake = new Fake();
-    fake.claims = [cut, fake.claim('queued')];
-    const page = await fake.open(await tab(t), server.url);
-    await state(page, 'armed');
+    const { fake, page } = await armed(t, (f) => [cut, f.claim('queued')]);
     await press(page);
     await state(page, 'queued');
     const ids = new Set(fake.posts().map((x) => x.body.request_id));
@@ -103,7 +103,7 @@ describe('one click', { concurrency: 2 }, () => {
     const fake = new Fake();
     fake.claims = [0, 0, 0].map(() => fake.answer('BUSY', { retry_after_ms: 50 }));
     fake.claims.push(fake.claim('queued'));
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed');
     await press(page);
     await state(page, 'queued');
@@ -112,7 +112,7 @@ describe('one click', { concurrency: 2 }, () => {
 
   test('two tabs agree', async (t) => {
     const fake = new Fake();
-    const context = await tab(t);
+    const context = await newContext(t);
     fake.claims = [fake.claim('queued')];
     fake.found = [fake.claim('queued')];
     const one = await fake.open(context, server.url);
@@ -133,7 +133,7 @@ describe('one click', { concurrency: 2 }, () => {
 
   test('clicks in two tabs, one after the other, are one claim of one id', async (t) => {
     const fake = new Fake();
-    const context = await tab(t);
+    const context = await newContext(t);
     let first; // who comes with the same id again gets the same claim
     fake.claims = [(entry) => { first ??= entry.body.request_id; return fake.claim('queued'); }];
     fake.found = [fake.claim('queued')];
@@ -150,7 +150,7 @@ describe('one click', { concurrency: 2 }, () => {
   test('clicks in two tabs in the same instant are one claim of one id', async (t) => {
     for (let round = 0; round < 4; round++) {
       const fake = new Fake();
-      const context = await tab(t);
+      const context = await newContext(t);
       fake.claims = [fake.claim('queued')];
       fake.found = [undefined, undefined, fake.claim('queued')]; // nobody has it yet when the second tab asks
       const one = await fake.open(context, server.url);
@@ -177,24 +177,15 @@ describe('one click', { concurrency: 2 }, () => {
       Object.assign(fake.campaign, { state: 'sold_out', available: 0, sold_out_at: new Date().toISOString() });
       return fake.answer('SOLD_OUT');
     }];
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed');
-    await page.evaluate(() => {
-      window.seen = [];
-      new MutationObserver(() => window.seen.push(document.body.dataset.state)).observe(document.body, { attributes: true });
-    });
-    await press(page);
-    await state(page, 'soldout');
-    const seen = await page.evaluate(() => window.seen);
+    const seen = await through(page, 'soldout');
     assert.ok(seen.includes('unknown') && !seen.includes('confirmed'), JSON.stringify(seen));
     assert.equal(new Set(fake.posts().map((x) => x.body.request_id)).size, 1);
   });
 
   test('an id that was used for something else: a new one, once', async (t) => {
-    const fake = new Fake();
-    fake.claims = [{ status: 409, body: { status: 409, code: 'REQUEST_ID_REUSED' } }];
-    const page = await fake.open(await tab(t), server.url);
-    await state(page, 'armed');
+    const { fake, page } = await armed(t, (f) => [{ status: 409, body: { status: 409, code: 'REQUEST_ID_REUSED' } }]);
     await press(page);
     await state(page, 'failed');
     assert.deepEqual([fake.posts().length, new Set(fake.posts().map((x) => x.body.request_id)).size], [2, 2]);
@@ -202,7 +193,7 @@ describe('one click', { concurrency: 2 }, () => {
 
   test('sold out for now comes back by itself and says so', async (t) => {
     const fake = new Fake({ state: 'sold_out', available: 0, may_return: 5 });
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'mayreturn');
     Object.assign(fake.campaign, { state: 'live', available: 1, may_return: 4 });
     await state(page, 'armed', 15_000);
@@ -211,7 +202,7 @@ describe('one click', { concurrency: 2 }, () => {
 
   test('paused and back', async (t) => {
     const fake = new Fake({ state: 'paused' });
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'paused');
     fake.campaign.state = 'live';
     await state(page, 'armed', 15_000);
@@ -219,7 +210,7 @@ describe('one click', { concurrency: 2 }, () => {
 
   test('stopped and back: nobody has to click to hear of it', async (t) => {
     const fake = new Fake();
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed');
     fake.campaign.state = 'closed';
     await state(page, 'closed', 30_000);
@@ -236,7 +227,7 @@ describe('one click', { concurrency: 2 }, () => {
       { challenge: { id: 'c1', type: 'slider', data: { image: png, piece: png, y: 4, width: 300, height: 150, piece_width: 44 } } },
       { pass: 'p1.y', valid_until_ms: Date.now() + 900_000 },
     ];
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed');
     await press(page);
     await page.waitForSelector('#slide:focus');
@@ -261,7 +252,7 @@ describe('one click', { concurrency: 2 }, () => {
     const fake = new Fake({ opensIn: 300_000, protection: { pass: 'always', challenge: 'image' } });
     fake.passes = [{ challenge: { id: 'c1', type: 'image', data: { image: 'data:,' } } }, { challenge: { id: 'c2', type: 'pow', data: pow } },
       { pass: 'p1.z', valid_until_ms: Date.now() + 900_000 }];
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'presolve');
     await press(page);
     await page.click('#another');
@@ -292,7 +283,7 @@ describe('the clock', { concurrency: 2 }, () => {
 
   /** Opens a sale in a page and gives by how much it armed too late; above 100 ms is. */
   async function arming(t, shift, { slow, hidden, asleep, ...rest }) {
-    const context = await tab(t, rest);
+    const context = await newContext(t, rest);
     const fake = new Fake({ opensIn: 60_000 });
     // Six minutes are not waited for: the server's clock leaps, and with it the page's own, unless its machine sleeps.
     fake.realTime = !hidden;
@@ -359,7 +350,7 @@ describe('the clock', { concurrency: 2 }, () => {
 
   test('hidden for six minutes: the tab wakes with the right time', async (t) => {
     const fake = new Fake({ opensIn: 366_000 });
-    const page = await fake.open(await tab(t), server.url, '/c/spring', (p) => p.addInitScript(() => {
+    const page = await fake.open(await newContext(t), server.url, '/c/spring', (p) => p.addInitScript(() => {
       Object.defineProperty(document, 'hidden', { get: () => window.away ?? false });
     }));
     await state(page, 'scheduled');
@@ -375,7 +366,7 @@ describe('the clock', { concurrency: 2 }, () => {
   test('nothing is asked for at the opening without a click', async (t) => {
     const fake = new Fake({ opensIn: 5000 });
     const start = Date.parse(fake.campaign.starts_at);
-    const page = await fake.open(await tab(t), server.url);
+    const page = await fake.open(await newContext(t), server.url);
     await state(page, 'armed', 8000);
     await pause(2500);
     const around = fake.log.filter((x) => x.at > start - 1000).map((x) => x.path);
@@ -383,10 +374,7 @@ describe('the clock', { concurrency: 2 }, () => {
   });
 
   test('a click that came early waits for the opening', async (t) => {
-    const fake = new Fake();
-    fake.claims = [fake.answer('NOT_STARTED', { starts_in_ms: 700 }), fake.claim('queued')];
-    const page = await fake.open(await tab(t), server.url);
-    await state(page, 'armed');
+    const { fake, page } = await armed(t, (f) => [f.answer('NOT_STARTED', { starts_in_ms: 700 }), f.claim('queued')]);
     await press(page);
     await state(page, 'queued');
     const [a, b] = fake.posts();
@@ -397,7 +385,7 @@ describe('the clock', { concurrency: 2 }, () => {
   test('a countdown of an hour is told at most eight times', async (t) => {
     const fake = new Fake({ opensIn: 3_700_000 });
     const base = Date.now();
-    const page = await fake.open(await tab(t), server.url, '/c/spring', async (p) => {
+    const page = await fake.open(await newContext(t), server.url, '/c/spring', async (p) => {
       await p.clock.install({ time: base });
       await p.addInitScript(() => {
         window.said = [];
@@ -434,7 +422,7 @@ describe('bytes and the wallet', { concurrency: 2 }, () => {
 
   /** Loads the page on a slow line and a slow machine; gives its largest paint, ms. */
   async function loading(t) {
-    const context = await tab(t);
+    const context = await newContext(t);
     const fake = new Fake();
     const seen = [];
     const page = await fake.open(context, server.url, '/c/spring', async (p) => {
@@ -469,7 +457,7 @@ describe('bytes and the wallet', { concurrency: 2 }, () => {
   test('the token comes behind the # and is gone from the address', async (t) => {
     const { token } = await import('./lib/fake.mjs');
     const fake = new Fake({ user: '' });
-    const page = await fake.open(await tab(t), server.url, `/c/spring#token=${token('carol')}`);
+    const page = await fake.open(await newContext(t), server.url, `/c/spring#token=${token('carol')}`);
     await state(page, 'armed');
     assert.equal(page.url(), `${server.url}/c/spring`);
     fake.claims = [fake.claim('queued')];
@@ -482,7 +470,7 @@ describe('bytes and the wallet', { concurrency: 2 }, () => {
   test('coupons are there without a network, and the QR code can be read', async (t) => {
     const fake = new Fake();
     fake.coupons = [fake.coupon()];
-    const page = await fake.open(await tab(t), server.url, '/coupons');
+    const page = await fake.open(await newContext(t), server.url, '/coupons');
     await state(page, 'coupons');
     const shot = await page.locator('svg.qr').screenshot();
     const pixels = await page.evaluate(async (b64) => {

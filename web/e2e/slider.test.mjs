@@ -1,8 +1,8 @@
 // The slider on the built binary: a drag and keys as people move them pass the server's look at the track.
 import assert from 'node:assert/strict';
 import test, { before, describe } from 'node:test';
-import { browser, pageIn } from './lib/browser.mjs';
-import { press, state } from './lib/fake.mjs';
+import { challenged } from './lib/buyer.mjs';
+import { state } from './lib/fake.mjs';
 import { sharedServer } from './lib/sluice.mjs';
 
 let server;
@@ -10,18 +10,7 @@ before(async () => { server = await sharedServer(); });
 
 /** The page of a campaign whose claims need the slider, at its puzzle. */
 async function atTheSlider(t, user) {
-  const c = await server.campaign({ protection: { pass: 'always', challenge: 'slider', per_user_rate: 100 } });
-  const context = await (await browser()).newContext({ locale: 'zh-CN' });
-  t.after(() => context.close());
-  const page = await pageIn(context);
-  await page.setViewportSize({ width: 1280, height: 1100 }); // the slider lies above the button at the foot
-  await page.goto(`${server.url}/c/${c.id}`);
-  await state(page, 'login');
-  await press(page);
-  await page.fill('#who', user);
-  await page.click('#enter');
-  await state(page, 'armed');
-  await press(page);
+  const page = await challenged(t, server, 'slider', user, { viewport: { width: 1280, height: 1100 } }); // it lies above the button at the foot
   await page.waitForSelector('#slide');
   await page.waitForFunction(() => [...document.querySelectorAll('.puzzle img')].every((i) => i.naturalWidth > 0));
   return page;
@@ -54,15 +43,21 @@ const look = (page) => page.evaluate(() => {
   return at;
 });
 
+/** Where a hand presses (px): the middle of the thumb as it is, and where it has to come for the piece to lie at `want`. */
+async function track(page, want, thumb = 16) {
+  const box = await page.locator('#slide').boundingBox();
+  const most = Number(await page.getAttribute('#slide', 'max'));
+  const from = box.x + thumb / 2;
+  return { from, to: from + (want / most) * (box.width - thumb), y: box.y + box.height / 2 };
+}
+
 const value = (page) => page.$eval('#slide', (s) => Number(s.value));
 
 describe('the slider', { concurrency: 2 }, () => {
   test('is dragged by mouse: slowly, fast, and slowly again', async (t) => {
     const page = await atTheSlider(t, 'drags');
     const want = await look(page);
-    const box = await page.locator('#slide').boundingBox();
-    const most = Number(await page.getAttribute('#slide', 'max'));
-    const thumb = 16, from = box.x + thumb / 2, to = from + (want / most) * (box.width - thumb), y = box.y + box.height / 2;
+    const { from, to, y } = await track(page, want);
     await page.mouse.move(from, y);
     await page.mouse.down();
     for (let i = 1; i <= 40; i++) {
@@ -91,9 +86,8 @@ describe('the slider', { concurrency: 2 }, () => {
   test('is clicked where the piece belongs', async (t) => {
     const page = await atTheSlider(t, 'clicks');
     const want = await look(page);
-    const box = await page.locator('#slide').boundingBox();
-    const most = Number(await page.getAttribute('#slide', 'max'));
-    await page.mouse.click(box.x + 8 + (want / most) * (box.width - 16), box.y + box.height / 2);
+    const { to, y } = await track(page, want);
+    await page.mouse.click(to, y);
     assert.ok(Math.abs((await value(page)) - want) <= 5, `the click gave ${await value(page)}, the hole is at ${want}`);
     // A person takes longer than a few frames from one click to the next.
     for (let i = 0; i < 15; i++) await page.evaluate(() => new Promise((done) => requestAnimationFrame(done)));

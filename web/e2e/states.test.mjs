@@ -2,8 +2,8 @@
 // nothing that a program left behind, one language at a time; and in each the button says what it would do.
 import assert from 'node:assert/strict';
 import test, { before, describe } from 'node:test';
-import { browser } from './lib/browser.mjs';
-import { accessible, narrow, oneLanguage, readable } from './lib/check.mjs';
+import { newContext } from './lib/browser.mjs';
+import { accessible, colours, narrow, oneLanguage, readable } from './lib/check.mjs';
 import { cut, Fake, hang, press, state } from './lib/fake.mjs';
 import { sharedServer } from './lib/sluice.mjs';
 
@@ -107,7 +107,7 @@ async function everywhere(page, name) {
     assert.equal(await page.evaluate(() => document.body.dataset.state), name, where);
     await accessible(page, `${where}, light`);
     await page.emulateMedia({ colorScheme: 'dark' }); // nothing but colours differs
-    await accessible(page, `${where}, dark`, ['color-contrast']);
+    await accessible(page, `${where}, dark`, colours);
     await page.emulateMedia({ colorScheme: 'light' });
     await narrow(page, where, 44);
     await readable(page, where);
@@ -119,8 +119,7 @@ async function everywhere(page, name) {
 describe('the sale page', { concurrency: 3 }, () => {
   for (const [name, [make, act, more]] of Object.entries(states)) {
     test(`state ${name}`, async (t) => {
-      const context = await (await browser()).newContext();
-      t.after(() => context.close());
+      const context = await newContext(t);
       const fake = make();
       const page = await fake.open(context, server.url, '/c/spring', (p) => fake.clock && p.clock.install());
       if (act) {
@@ -143,8 +142,7 @@ describe('the sale page', { concurrency: 3 }, () => {
 
   for (const [name, [path, make]] of Object.entries(otherPages)) {
     test(`page ${name}`, async (t) => {
-      const context = await (await browser()).newContext();
-      t.after(() => context.close());
+      const context = await newContext(t);
       const fake = make();
       fake.setup?.(fake);
       const page = await fake.open(context, server.url, path);
@@ -154,8 +152,7 @@ describe('the sale page', { concurrency: 3 }, () => {
   }
 
   test('the challenges: slider, picture, sign-in', async (t) => {
-    const context = await (await browser()).newContext();
-    t.after(() => context.close());
+    const context = await newContext(t);
     const fake = live({ opensIn: 300_000, protection: { pass: 'always', challenge: 'image' } });
     fake.passes = [image];
     const page = await fake.open(context, server.url);

@@ -4,7 +4,8 @@
 // under open pages, with a claim in the queue.
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { browser, pageIn } from './lib/browser.mjs';
+import { newContext, pageIn } from './lib/browser.mjs';
+import { signIn } from './lib/buyer.mjs';
 import { readable } from './lib/check.mjs';
 import { press, state } from './lib/fake.mjs';
 import { adminKey, startServer } from './lib/sluice.mjs';
@@ -28,8 +29,7 @@ class Operator {
   }
 
   static async signIn(t, server) {
-    const context = await (await browser()).newContext({ timezoneId: 'UTC', locale: 'en-US', viewport: { width: 1440, height: 900 } });
-    t.after(() => context.close());
+    const context = await newContext(t, { timezoneId: 'UTC', locale: 'en-US', viewport: { width: 1440, height: 900 } });
     const o = new Operator(server, context);
     o.page = await o.tab('/');
     await o.page.locator('input[name=key]').fill(adminKey);
@@ -131,21 +131,13 @@ async function shows(page, want) {
 
 /** Somebody with a phone, signed in as anybody may in development. */
 async function buyer(t, server, path, n) {
-  const context = await (await browser()).newContext({ locale: n % 2 ? 'zh-CN' : 'en-US', viewport: { width: 360, height: 740 } });
-  t.after(() => context.close());
+  const context = await newContext(t, { locale: n % 2 ? 'zh-CN' : 'en-US', viewport: { width: 360, height: 740 } });
   const page = await pageIn(context);
   page.user = `buyer-${n}`;
   // Nodes on one ledger share a secret that the shop knows, so the shop signs in: the token comes behind the #.
   await page.goto(server.url + path + (server.env ? `#token=${server.token(page.user)}` : ''));
-  if (!server.env) await signIn(page);
+  if (!server.env) await signIn(page, page.user, long.timeout);
   return page;
-}
-
-async function signIn(page) {
-  await state(page, 'login', long.timeout);
-  await press(page);
-  await page.fill('#who', page.user);
-  await page.click('#enter');
 }
 
 const stateOf = (page) => page.evaluate(() => document.body.dataset.state);

@@ -1,4 +1,4 @@
-// One Chromium for all tests of the process. Each test takes a context of its own: no cookies, no storage, no cache.
+// One Chromium for all tests of a file, which is a process. Each test takes a context of its own: no cookies, no storage, no cache.
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 
@@ -16,14 +16,22 @@ export function browser() {
 
 after(async () => { if (starting) await (await starting).close(); });
 
-/**
- * A page in a context of its own. `options` are Playwright's (locale, timezoneId, colorScheme, viewport …). Errors of
- * the page and its console fail the test through `page.faults`, which a test reads at its end with `noFaults`.
- */
+/** A context (cookies, storage, tabs) that is closed when the test ends. `options` are Playwright's (locale, viewport …). */
+export async function newContext(t, options) {
+  const context = await (await browser()).newContext(options);
+  t.after(() => close(context));
+  return context;
+}
+
+/** Closes a context before its test ends. An answer that a test is just about to play is nobody's then. */
+export async function close(context) {
+  await Promise.all(context.pages().map((p) => p.unrouteAll({ behavior: 'ignoreErrors' })));
+  await context.close();
+}
+
+/** A page in a context of its own. Its errors and those of its policy are in `page.faults`, which a test reads at its end. */
 export async function newPage(t, options = {}) {
-  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  t.after(() => context.close());
-  return pageIn(context);
+  return pageIn(await newContext(t, { viewport: { width: 1280, height: 800 }, ...options }));
 }
 
 /** One more page (a tab) of a context. */

@@ -7,6 +7,9 @@ import { createRequire } from 'node:module';
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa'];
 
+/** The rules that colours can break: all that is left to look at where a page was light before and is dark now. */
+export const colours = ['color-contrast', 'link-in-text-block'];
+
 /** No violation of WCAG 2.2 A and AA on the page as it is now; or of some rules only. */
 export async function accessible(page, where, rules) {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe); // past the page's own policy
@@ -33,6 +36,24 @@ export async function narrow(page, where, least = 24) {
   await page.setViewportSize(was);
   assert.equal(seen.width, 360, `scrollWidth, ${where}`);
   for (const [html, height] of seen.small) assert.ok(height >= least, `${height} px, ${html}, ${where}`);
+}
+
+/** In how many of their pixels two pictures (PNG, base64) of this size differ, as `paper`, any page, sees them. */
+export function differing(paper, one, other, [width, height]) {
+  return paper.evaluate(async ([x, y, w, h]) => {
+    const pixels = async (png) => {
+      const image = new Image();
+      image.src = `data:image/png;base64,${png}`;
+      await image.decode();
+      const c = Object.assign(document.createElement('canvas'), { width: w, height: h }).getContext('2d', { willReadFrequently: true });
+      c.drawImage(image, 0, 0);
+      return c.getImageData(0, 0, w, h).data;
+    };
+    const [p, q] = [await pixels(x), await pixels(y)];
+    let n = 0;
+    for (let k = 0; k < p.length; k += 4) if (Math.abs(p[k] - q[k]) > 40) n++;
+    return n;
+  }, [one, other, width, height]);
 }
 
 /** The text has nothing that a program left behind. */

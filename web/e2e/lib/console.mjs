@@ -1,7 +1,7 @@
 // The console as a signed-in operator sees it, and what holds on each of its screens.
 import assert from 'node:assert/strict';
-import { newPage } from './browser.mjs';
-import { accessible, narrow, oneLanguage, readable } from './check.mjs';
+import { close, newPage } from './browser.mjs';
+import { accessible, colours, narrow, oneLanguage, readable } from './check.mjs';
 import { adminKey } from './sluice.mjs';
 
 /** Signs in to a server's console and goes to a place. `before` sees the page first, to play what the API answers. */
@@ -30,12 +30,31 @@ export async function go(page, path) {
   await settled(page);
 }
 
-export const looks = [['en', 'light'], ['zh', 'light'], ['en', 'dark'], ['zh', 'dark']];
+/** Makes the page light or dark, without a load. */
+export async function turn(page, colorScheme) {
+  await page.emulateMedia({ colorScheme });
+  await page.waitForFunction((x) => document.documentElement.dataset.theme === x, colorScheme);
+}
 
-/** What a screen must be in one look: no fault of accessibility, one language, no sideways scroll, nothing left behind. */
-export async function holds(page, where, lang, scheme) {
+/** Calls to a place: the first is done and its answer is lost, the others go through. Gives the requests, as they come. */
+export async function losesFirst(page, url) {
+  const asked = [];
+  await page.route(url, async (r) => {
+    asked.push(r.request());
+    if (asked.length > 1) return r.continue();
+    await r.fetch();
+    return r.abort();
+  });
+  return asked;
+}
+
+/**
+ * What a screen must be in one look: no fault of accessibility, one language, no sideways scroll, nothing left behind.
+ * Dark comes after light on the same page, where nothing but colours differs.
+ */
+async function holds(page, where, lang, scheme) {
   const faults = [];
-  for (const check of [() => accessible(page, where), () => readable(page, where), () => oneLanguage(page, lang, where),
+  for (const check of [() => accessible(page, where, scheme === 'dark' ? colours : undefined), () => readable(page, where), () => oneLanguage(page, lang, where),
     () => scheme === 'light' && narrow(page, where)]) {
     try {
       await check();
@@ -57,18 +76,31 @@ export async function holds(page, where, lang, scheme) {
   return faults;
 }
 
+/** The faults of a screen as it is, light and then dark; it is left light. */
+export async function bothSchemes(page, what, lang) {
+  const faults = [];
+  for (const scheme of ['light', 'dark']) {
+    await turn(page, scheme);
+    faults.push(...await holds(page, `${what}, ${lang}, ${scheme}`, lang, scheme));
+  }
+  await turn(page, 'light');
+  return faults;
+}
+
+export const locales = { en: 'en-US', zh: 'zh-CN' };
+
 /**
  * Shows one screen in both languages, light and dark, and checks each. `before` plays the API; `shown` brings the
  * screen to what is to be checked, and may assert on it.
  */
 export async function everyLook(t, server, path, what, { before, shown } = {}) {
   const faults = [];
-  for (const [lang, colorScheme] of looks) {
-    const page = await signIn(t, server, path, { before, locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme });
+  for (const [lang, locale] of Object.entries(locales)) {
+    const page = await signIn(t, server, path, { before, locale });
     await settled(page);
     await shown?.(page, lang);
-    faults.push(...await holds(page, `${what}, ${lang}, ${colorScheme}`, lang, colorScheme), ...page.faults);
-    await page.context().close();
+    faults.push(...await bothSchemes(page, what, lang), ...page.faults);
+    await close(page.context());
   }
   assert.deepEqual(faults, []);
 }
