@@ -156,7 +156,7 @@ func TestGrantsAreClaimsOnceAGrantID(t *testing.T) {
 }
 
 func TestABulkOfGrantsGoesOnOverBadLines(t *testing.T) {
-	const rows = 20_000
+	const rows = manyRows
 	s := newStack(t)
 	s.want(201, "POST", "/v1/admin/campaigns", goodsBody("spring", 100_000))
 	var csv, lines bytes.Buffer

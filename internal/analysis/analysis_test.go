@@ -204,7 +204,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	s := seed(t)
 	before := heap()
 	a := analysis.New(analysis.Config{Campaign: "spring"})
-	const lines = 300_000
+	const lines = manyLines
 	if err := a.Read(t.Context(), newSale(s, lines, 0)); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	seeds = flag.Int("seeds", 1000, "how many histories to play")
+	seeds = flag.Int("seeds", manySeeds, "how many histories to play")
 	seed  = flag.Uint64("seed", 0, "play this one history only")
 )
 
