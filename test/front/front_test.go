@@ -155,15 +155,16 @@ func TestTheRateOfAUserIsExact(t *testing.T) {
 	}
 	n := start(t, upstreams{current: addrs})
 	c := browser()
-	passed := 0
+	passed, began := 0, time.Now()
 	for i := range 20 {
 		a := ask(t, c, "POST", n.URL+"/v1/campaigns/spring/claims", "eager", fmt.Sprintf(`{"request_id":"r%d"}`, i))
 		if a.code() != "TOO_FREQUENT" {
 			passed++
 		}
 	}
-	if passed < 3 || passed > 6 { // three at once, and what a second of the test's own brings
-		t.Errorf("%d of 20 claims of one user passed, of three a second", passed)
+	took := time.Since(began)
+	if most := 3 + 3*int(took/time.Second+1); passed < 3 || passed > most { // three at once, and what each second brings
+		t.Errorf("%d of 20 claims of one user passed in %v, of three a second", passed, took)
 	}
 }
 
