@@ -219,7 +219,13 @@ type Drift struct {
 	Claim  string // of a claim
 	Units  int64
 	Detail string
-	Repair string // what was done about it; empty where nothing could be
+	Repair string // what was done about it; empty where nothing could be, or nothing was to be done
+
+	// Of a claim: what was seen, what would be done about it, what there would be then, and what names all of it.
+	Before Sides
+	Remedy Remedy
+	After  Sides // Before where there is no remedy
+	Seen   string
 }
 
 // ReconcileRun is one comparison of a campaign's gate with its ledger.
@@ -238,6 +244,7 @@ type ReconcileRun struct {
 	Sold       int64
 	Claims     int64 // compared
 	Drift      int64 // units in doubt
+	Mode       RunMode
 	Found      []Drift
 	Error      string // the comparison itself failed
 }

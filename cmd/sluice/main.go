@@ -39,7 +39,7 @@ type cli struct {
 	PassKey    passKeyCmd    `cmd:"" group:"sale" help:"Keys that passes are signed with: list, rotate."`
 	Events     eventsCmd     `cmd:"" group:"sale" help:"Print the feed of events, and follow it."`
 	Report     reportCmd     `cmd:"" group:"sale" help:"Tell what happened in a campaign."`
-	Reconcile  reconcileCmd  `cmd:"" group:"sale" help:"Comparisons of gates and ledger: list, show, run, rearm."`
+	Reconcile  reconcileCmd  `cmd:"" group:"sale" help:"Comparisons of gates and ledger: list, show, run, repair, rearm."`
 	Verify     verifyCmd     `cmd:"" group:"sale" help:"Recompute campaigns from their rows; exit code 4 if one is off."`
 
 	Storefront storefrontCmd `cmd:"" group:"keep" help:"The sale page: export."`

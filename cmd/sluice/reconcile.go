@@ -9,10 +9,11 @@ import (
 
 // reconcileCmd is the verbs on comparisons of gates and ledger.
 type reconcileCmd struct {
-	List  reconcileList  `cmd:"" help:"List the comparisons that were made, the newest first."`
-	Show  reconcileShow  `cmd:"" help:"Show one with every difference it found."`
-	Run   reconcileRun   `cmd:"" help:"Compare campaigns now, and repair what differs; exit code 4 if one is off."`
-	Rearm reconcileRearm `cmd:"" help:"Build a campaign's gates anew from the ledger, in a new epoch."`
+	List   reconcileList   `cmd:"" help:"List the comparisons that were made, the newest first."`
+	Show   reconcileShow   `cmd:"" help:"Show one with every difference it found."`
+	Run    reconcileRun    `cmd:"" help:"Compare campaigns now, and repair what differs; exit code 4 if one is off."`
+	Repair reconcileRepair `cmd:"" help:"Repair one difference that a comparison found, and no other."`
+	Rearm  reconcileRearm  `cmd:"" help:"Build a campaign's gates anew from the ledger, in a new epoch."`
 }
 
 type difference struct {
@@ -21,10 +22,32 @@ type difference struct {
 	Units   int64  `json:"units"`
 	Detail  string `json:"detail"`
 	Repair  string `json:"repair,omitempty"`
+	Before  *sides `json:"before,omitempty"`
+	Remedy  string `json:"remedy,omitempty"`
+	After   *sides `json:"after,omitempty"`
+	Alone   bool   `json:"alone"`
+	Seen    string `json:"seen,omitempty"`
+}
+
+type sides struct {
+	Gate   side `json:"gate"`
+	Ledger side `json:"ledger"`
+}
+
+type side struct {
+	State      string `json:"state"`
+	Units      int64  `json:"units"`
+	LimitUnits int64  `json:"limit_units"`
+}
+
+// String is both sides in a line.
+func (s *sides) String() string {
+	return fmt.Sprintf("gate %s %d, ledger %s %d", s.Gate.State, s.Gate.Units, s.Ledger.State, s.Ledger.Units)
 }
 
 type comparison struct {
-	ID          int64        `json:"id,omitempty"`
+	ID          int64        `json:"id"`
+	Mode        string       `json:"mode"`
 	CampaignID  string       `json:"campaign_id"`
 	Epoch       int64        `json:"epoch"`
 	StartedAt   *time.Time   `json:"started_at"`
@@ -48,6 +71,8 @@ func (c *comparison) verdict(a *app) string {
 	switch {
 	case c.Error != "":
 		return a.paint.bad("failed")
+	case c.Mode == "one" && c.OK:
+		return a.paint.bold("one repaired")
 	case !c.OK:
 		return a.paint.bad("DIFFERS")
 	case c.Differences > 0:
@@ -92,24 +117,43 @@ func (c *reconcileShow) Run(a *app) error {
 }
 
 func (a *app) showComparison(r comparison) {
+	if r.Mode == "one" { // it has no sums
+		a.say("%s  %s in %d ms", a.paint.bold(r.CampaignID), r.verdict(a), r.TookMS)
+		a.showDifferences(r)
+		return
+	}
 	a.say("%s  %s: %s available + %s in transfer + %s queued + %s held + %s sold = %s of %s; %s claims compared in %d ms",
 		a.paint.bold(r.CampaignID), r.verdict(a), thousands(r.Available), thousands(r.InTransfer), thousands(r.Queued),
 		thousands(r.Held), thousands(r.Sold), thousands(r.Available+r.InTransfer+r.Queued+r.Held+r.Sold),
 		thousands(r.Total), thousands(r.Claims), r.TookMS)
+	a.showDifferences(r)
+}
+
+func (a *app) showDifferences(r comparison) {
 	if r.Error != "" {
 		a.say("  the comparison failed: %s", r.Error)
 	}
 	for _, d := range r.Found {
 		done := d.Repair
-		if done == "" {
+		switch {
+		case done == "" && d.Remedy != "" && r.Mode == "dry_run":
+			done = "not repaired: this was a dry run"
+		case done == "":
 			done = "NOT EXPLAINED"
 		}
 		a.say("  %s  %s  %d units: %s; %s", d.Kind, d.ClaimID, d.Units, d.Detail, done)
+		if d.Before != nil && d.After != nil && d.Repair == "" {
+			a.say("    now %s; repaired: %s", d.Before, d.After)
+		}
+		if d.Alone && d.Repair == "" {
+			a.say("    sluice reconcile repair %d %s", r.ID, d.ClaimID)
+		}
 	}
 }
 
 type reconcileRun struct {
 	ID     []string `arg:"" help:"The campaigns."`
+	DryRun bool     `help:"Compare and change nothing: no repair, no freeze."`
 	Reason string   `placeholder:"TEXT" help:"Why, for the audit log."`
 	adminFlags
 }
@@ -124,6 +168,9 @@ func (c *reconcileRun) Run(a *app) error {
 	results := []comparison{}
 	for _, id := range c.ID {
 		body := map[string]any{"campaign_id": id}
+		if c.DryRun {
+			body["dry_run"] = true
+		}
 		if c.Reason != "" {
 			body["reason"] = c.Reason
 		}
@@ -144,6 +191,51 @@ func (c *reconcileRun) Run(a *app) error {
 		}
 	}
 	return bad
+}
+
+type reconcileRepair struct {
+	RunID   int64  `arg:"" name:"run" help:"The comparison that found it, as list shows it."`
+	Claim   string `arg:"" help:"The claim that it is about."`
+	Confirm string `placeholder:"ID" help:"The campaign's id once more: it cannot be undone."`
+	Reason  string `placeholder:"TEXT" help:"Why, for the audit log."`
+	adminFlags
+}
+
+// Run repairs one difference, if it is still what that comparison saw.
+func (c *reconcileRepair) Run(a *app) error {
+	o, err := c.operator(a)
+	if err != nil {
+		return err
+	}
+	at := "/v1/admin/reconcile/" + strconv.FormatInt(c.RunID, 10)
+	var r comparison
+	if err := o.call(a.ctx, "GET", at, nil, &r); err != nil {
+		return err
+	}
+	if err := a.confirm("A repair at "+r.CampaignID, r.CampaignID, c.Confirm); err != nil {
+		return err
+	}
+	body := map[string]any{"claim_id": c.Claim}
+	for _, d := range r.Found {
+		if d.ClaimID == c.Claim {
+			body["seen"] = d.Seen
+		}
+	}
+	if body["seen"] == nil {
+		return &failure{code: exitUsage, err: fmt.Errorf("run %d found nothing about claim %s", c.RunID, c.Claim)}
+	}
+	if c.Reason != "" {
+		body["reason"] = c.Reason
+	}
+	type repaired struct {
+		Run           comparison `json:"run"`
+		Before, After sides
+	}
+	return ask(a, c.adminFlags, "POST", at+"/repair", body, func(r repaired) {
+		a.say("before  %s", &r.Before)
+		a.say("after   %s", &r.After)
+		a.showComparison(r.Run)
+	})
 }
 
 type reconcileRearm struct {

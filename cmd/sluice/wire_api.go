@@ -91,7 +91,8 @@ func (p *parts) newAdmin(s *server) (*api.Admin, error) {
 		Blocklist: p.blocklist, Allowlist: p.allowlist, Risk: p.riskDesk,
 		PassKeys: p.passKeys,
 		KeyDesk:  p.keys, Audit: p.ledger, Events: p.ledger, Reports: p.reports, Analysis: p.analysis, Claims: p.ledger,
-		Live: p.newLive(s),
+		Live:  p.newLive(s),
+		Links: admin.NewLinks(admin.LinksConfig{Ledger: p.ledger, Campaigns: p.ledger, Reports: p.reports}),
 		Lookup: admin.NewLookup(admin.LookupConfig{
 			Ledger: p.ledger, Decisions: decisionReader{decisionPath(s.cfg)}.Decisions, Fired: p.riskDesk.Fired,
 		}),

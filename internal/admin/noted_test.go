@@ -16,6 +16,15 @@ func (l leaver) Reconcile(context.Context, string) (sluice.ReconcileRun, error) 
 	return sluice.ReconcileRun{OK: true}, nil
 }
 
+func (l leaver) Compare(ctx context.Context, campaign string) (sluice.ReconcileRun, error) {
+	return l.Reconcile(ctx, campaign)
+}
+
+func (l leaver) RepairOne(context.Context, string, sluice.ClaimID, string) (sluice.Repair, error) {
+	l.leave()
+	return sluice.Repair{}, nil
+}
+
 func (l leaver) Rearm(context.Context, string, int64, sluice.EpochCause) (int64, error) {
 	l.leave()
 	return 2, nil
@@ -34,7 +43,11 @@ func TestWhoeverLeavesIsStillNoted(t *testing.T) {
 	by := sluice.Actor{Name: "Olga", KeyID: "key_1", Role: sluice.RoleOperator}
 	for action, act := range map[string]func(context.Context, *admin.Reconcile) error{
 		"campaign.reconcile": func(ctx context.Context, d *admin.Reconcile) error {
-			_, err := d.RunNow(ctx, "spring", by)
+			_, err := d.RunNow(ctx, "spring", false, by)
+			return err
+		},
+		"campaign.compare": func(ctx context.Context, d *admin.Reconcile) error {
+			_, err := d.RunNow(ctx, "spring", true, by)
 			return err
 		},
 		"campaign.rearm": func(ctx context.Context, d *admin.Reconcile) error {

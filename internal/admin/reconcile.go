@@ -2,6 +2,8 @@ package admin
 
 import (
 	"context"
+	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -17,6 +19,11 @@ type RunLedger interface {
 // what nothing explains, and gives the run that it has put on record.
 type Reconciler interface {
 	Reconcile(ctx context.Context, campaign string) (sluice.ReconcileRun, error)
+	// Compare does the same and changes nothing.
+	Compare(ctx context.Context, campaign string) (sluice.ReconcileRun, error)
+	// RepairOne repairs the difference over one claim, if it is still what was seen. ErrConflict: it is not, or nothing
+	// repairs it by itself.
+	RepairOne(ctx context.Context, campaign string, claim sluice.ClaimID, seen string) (sluice.Repair, error)
 }
 
 // Rearmer builds a campaign's gates anew from the ledger, in a new epoch, nothing lost. It gives the epoch.
@@ -74,15 +81,59 @@ func (d *Reconcile) Run(ctx context.Context, id int64) (sluice.ReconcileRun, err
 	return page.Items[0], nil
 }
 
-// RunNow compares a campaign now. The audit log says who asked for it.
-func (d *Reconcile) RunNow(ctx context.Context, campaign string, a sluice.Actor) (sluice.ReconcileRun, error) {
-	run, err := d.cfg.Reconciler.Reconcile(ctx, campaign)
+// RunNow compares a campaign now, and repairs what has a repair unless dry. The audit log says who asked for it.
+func (d *Reconcile) RunNow(
+	ctx context.Context, campaign string, dry bool, a sluice.Actor,
+) (run sluice.ReconcileRun, err error) {
+	action := "campaign.reconcile"
+	if dry {
+		action = "campaign.compare"
+		run, err = d.cfg.Reconciler.Compare(ctx, campaign)
+	} else {
+		run, err = d.cfg.Reconciler.Reconcile(ctx, campaign)
+	}
 	if err != nil {
 		return run, unknown(err, campaign)
 	}
-	return run, d.cfg.Noter.Note(context.WithoutCancel(ctx), a, "campaign.reconcile", "campaign/"+campaign, nil,
-		map[string]any{"ok": run.OK, "drift": run.Drift, "found": len(run.Found), "error": run.Error},
+	return run, d.cfg.Noter.Note(context.WithoutCancel(ctx), a, action, "campaign/"+campaign, nil,
+		map[string]any{"run": run.ID, "ok": run.OK, "drift": run.Drift, "found": len(run.Found), "error": run.Error},
 		sluice.MillisOf(d.cfg.Now()))
+}
+
+// RepairOne repairs one difference that a run found: that over a claim, as it was seen there. ErrNotFound: there is no
+// such run, or it found nothing about that claim. ErrConflict: it is not what was seen any more, or nothing repairs it
+// by itself. The audit log has what was there before and after.
+func (d *Reconcile) RepairOne(
+	ctx context.Context, id int64, claim, seen string, a sluice.Actor,
+) (fixed sluice.Repair, err error) {
+	run, err := d.Run(ctx, id)
+	if err != nil {
+		return fixed, err
+	}
+	at := slices.IndexFunc(run.Found, func(f sluice.Drift) bool { return f.Claim == claim })
+	parsed, ok := sluice.ParseClaimID(claim)
+	if at < 0 || !ok {
+		return fixed, sluice.NewFault(sluice.ErrNotFound, "UNKNOWN_DIFFERENCE",
+			fmt.Sprintf("run %d found nothing about claim %s", id, claim))
+	}
+	if run.Found[at].Seen != seen {
+		return fixed, sluice.NewFault(sluice.ErrConflict, "DRIFT_CHANGED",
+			fmt.Sprintf("that is not what run %d saw of claim %s", id, claim))
+	}
+	fixed, err = d.cfg.Reconciler.RepairOne(ctx, run.Campaign, parsed, seen)
+	if err != nil {
+		return fixed, unknown(err, run.Campaign)
+	}
+	return fixed, d.cfg.Noter.Note(context.WithoutCancel(ctx), a, "drift.repair", "claim/"+claim,
+		repairNote{run.Campaign, id, fixed.Before}, repairNote{run.Campaign, fixed.Run.ID, fixed.After},
+		sluice.MillisOf(d.cfg.Now()))
+}
+
+// repairNote is what the audit log keeps of a repair, before and after: the run that says so, and both sides.
+type repairNote struct {
+	Campaign string       `json:"campaign"`
+	Run      int64        `json:"run"`
+	Sides    sluice.Sides `json:"sides"`
 }
 
 // Rearm builds a campaign's gates anew, with another number of shards where shards is not 0, and gives the epoch.

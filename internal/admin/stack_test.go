@@ -119,6 +119,7 @@ func (s *stack) start() {
 		Lookup: admin.NewLookup(admin.LookupConfig{Ledger: s.db, Now: s.clock.now, Fired: s.db.FiredPage}),
 		Audience: admin.NewAudience(admin.AudienceConfig{Ledger: s.db, Campaigns: s.db, Gate: s.gate, Noter: s.db,
 			Now: s.clock.now}),
+		Links:   admin.NewLinks(admin.LinksConfig{Ledger: s.db, Campaigns: s.db, Reports: reports, Now: s.clock.now}),
 		Reports: reports, Live: s.watch(reports, s.db),
 		Reconcile: s.reconcile(),
 	})

@@ -53,6 +53,7 @@ type AdminDeps struct {
 	Audit     AuditLog
 	Events    EventFeed
 	Reports   ReportDesk
+	Links     LinkDesk
 	Analysis  AnalysisDesk
 	Live      LiveDesk
 	Claims    ClaimIndex
@@ -76,7 +77,9 @@ type Admin struct {
 	proxies proxies
 	fails   *failures
 	guesses *failures // of sessions: what an expired one asks must not keep its operator from signing in
-	ids     *idMaker
+	// Of links to reports: those who have them are nobody that the others are about.
+	linkGuesses *failures
+	ids         *idMaker
 }
 
 // NewAdmin makes the listener; Serve starts it.
@@ -92,7 +95,7 @@ func NewAdmin(cfg AdminConfig, deps AdminDeps) (*Admin, error) {
 	}
 	a := &Admin{
 		cfg: cfg, deps: deps, mux: http.NewServeMux(), proxies: cfg.TrustedProxies, fails: newFailures(cfg.Now),
-		guesses: newFailures(cfg.Now), ids: newIDMaker(),
+		guesses: newFailures(cfg.Now), linkGuesses: newFailures(cfg.Now), ids: newIDMaker(),
 	}
 	a.api = a.newAPI()
 	a.registerSystem(a.api)
@@ -131,6 +134,7 @@ func (a *Admin) registerNouns(api huma.API) {
 	a.registerAudit(api)
 	a.registerEvents(api)
 	a.registerReports(api)
+	a.registerReportLinks(api)
 	a.registerAnalysis(api)
 	a.registerLive(api)
 	a.registerAdminClaims(api)
@@ -152,6 +156,7 @@ func (a *Admin) newAPI() huma.API {
 		"apiKey": {Type: "http", Scheme: "bearer", Description: "An API key: Authorization: Bearer <key>"},
 		"session": {Type: "apiKey", In: "cookie", Name: sessionCookie, Description: "A browser's session: " +
 			"POST /v1/admin/sessions. What changes something also needs header " + csrfHeader},
+		"reportLink": {Type: "http", Scheme: "bearer", Description: "The secret of a link to one report"},
 	}
 	config.Transformers = []huma.Transformer{a.completeProblem}
 	config.RejectUnknownQueryParameters = true

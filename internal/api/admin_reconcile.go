@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -13,7 +14,10 @@ import (
 type ReconcileDesk interface {
 	Runs(ctx context.Context, campaign, cursor string, limit int) (sluice.Page[sluice.ReconcileRun], error)
 	Run(ctx context.Context, id int64) (sluice.ReconcileRun, error)
-	RunNow(ctx context.Context, campaign string, a sluice.Actor) (sluice.ReconcileRun, error)
+	// RunNow changes nothing where dry.
+	RunNow(ctx context.Context, campaign string, dry bool, a sluice.Actor) (sluice.ReconcileRun, error)
+	// RepairOne repairs the difference over one claim that a run found, if it is still what was seen.
+	RepairOne(ctx context.Context, run int64, claim, seen string, a sluice.Actor) (sluice.Repair, error)
 	// Rearm gives the epoch that is armed. Shards 0: as many as before.
 	Rearm(ctx context.Context, campaign string, shards int, a sluice.Actor) (epoch int64, err error)
 }
@@ -22,15 +26,31 @@ type ReconcileDesk interface {
 const maxListedDrift = 20
 
 type (
+	sideAnswer struct {
+		State      sluice.SideState `json:"state" enum:"absent,pending,live,ended" doc:"pending: admitted, not settled"`
+		Units      int64            `json:"units" doc:"Live ones"`
+		LimitUnits int64            `json:"limit_units" doc:"Those that count against the user's limit"`
+	}
+	sidesAnswer struct {
+		Gate   sideAnswer `json:"gate"`
+		Ledger sideAnswer `json:"ledger"`
+	}
 	driftAnswer struct {
 		Kind    string `json:"kind" enum:"unknown_claim,missing_claim,ended_claim,quantity,sum,counters,total,stuck"`
 		ClaimID string `json:"claim_id,omitempty" doc:"Absent where it is about sums"`
 		Units   int64  `json:"units"`
 		Detail  string `json:"detail"`
-		Repair  string `json:"repair,omitempty" doc:"What was done; absent where nothing could be: the campaign is frozen"`
+		Repair  string `json:"repair,omitempty" doc:"What was done; absent where nothing was, or could be"`
+
+		Before *sidesAnswer  `json:"before,omitempty" doc:"What was seen of the claim; absent for sums"`
+		Remedy sluice.Remedy `json:"remedy,omitempty" enum:"take,release,settled,settle,rearm" doc:"Absent: none"`
+		After  *sidesAnswer  `json:"after,omitempty" doc:"What the remedy would make of it"`
+		Alone  bool          `json:"alone" doc:"The remedy touches this claim and nothing else: see …/repair"`
+		Seen   string        `json:"seen,omitempty" doc:"Names what was seen: give it back to have this repaired"`
 	}
 	runAnswer struct {
-		ID         int64         `json:"id,omitempty" doc:"Absent in the answer to a run that was asked for"`
+		ID         int64         `json:"id"`
+		Mode       string        `json:"mode" enum:"repairs,dry_run,one" doc:"one: of one difference, without sums"`
 		CampaignID string        `json:"campaign_id"`
 		Epoch      int64         `json:"epoch"`
 		StartedAt  time.Time     `json:"started_at"`
@@ -58,6 +78,19 @@ type (
 	reconcileBody struct {
 		CampaignID string `json:"campaign_id" minLength:"1" maxLength:"64"`
 		Reason     string `json:"reason,omitempty" maxLength:"500" doc:"Why: for the audit log"`
+		DryRun     bool   `json:"dry_run,omitempty" doc:"Compare and change nothing: no repair, no freeze"`
+	}
+	repairBody struct {
+		ClaimID string `json:"claim_id" minLength:"1" maxLength:"64" doc:"Of the difference that the run found"`
+		Seen    string `json:"seen" minLength:"32" maxLength:"32" doc:"As the run gives it"`
+		Reason  string `json:"reason,omitempty" maxLength:"500" doc:"Why: for the audit log"`
+	}
+	repairOutput struct {
+		Body struct {
+			Run    runAnswer   `json:"run" doc:"The repair, on record as a run of its own"`
+			Before sidesAnswer `json:"before" doc:"When it was compared once more"`
+			After  sidesAnswer `json:"after" doc:"As it was read when the repair was done"`
+		}
 	}
 	rearmBody struct {
 		Shards int    `json:"shards,omitempty" minimum:"0" maximum:"64" doc:"From this epoch on; absent: as many as before"`
@@ -76,11 +109,24 @@ func runAnswerOf(r *sluice.ReconcileRun, most int) runAnswer {
 		ID: r.ID, CampaignID: r.Campaign, Epoch: r.Epoch, StartedAt: r.StartedAt.Time(), TookMS: r.TookMS, OK: r.OK,
 		Total: r.Total, Available: r.Available, InTransfer: r.InTransfer, Queued: r.Queued, Held: r.Held, Sold: r.Sold,
 		Claims: r.Claims, Drift: r.Drift, Found: len(r.Found), Error: r.Error, Drifts: []driftAnswer{},
+		Mode: cmp.Or(string(r.Mode), "repairs"),
 	}
 	for _, d := range r.Found[:min(len(r.Found), most)] {
-		a.Drifts = append(a.Drifts, driftAnswer{string(d.Kind), d.Claim, d.Units, d.Detail, d.Repair})
+		x := driftAnswer{Kind: string(d.Kind), ClaimID: d.Claim, Units: d.Units, Detail: d.Detail, Repair: d.Repair}
+		if d.Seen != "" {
+			before, after := sidesOf(d.Before), sidesOf(d.After)
+			x.Before, x.Remedy, x.Alone, x.Seen = &before, d.Remedy, d.Remedy.Alone(), d.Seen
+			if d.Remedy != "" {
+				x.After = &after
+			}
+		}
+		a.Drifts = append(a.Drifts, x)
 	}
 	return a
+}
+
+func sidesOf(s sluice.Sides) sidesAnswer {
+	return sidesAnswer{sideAnswer(s.Gate), sideAnswer(s.Ledger)}
 }
 
 // registerReconcile adds the comparisons of gates and ledger.
@@ -115,7 +161,25 @@ func (a *Admin) registerReconcile(api huma.API) {
 	huma.Register(api, op("POST", "/v1/admin/reconcile",
 		"Compare a campaign's gate with its ledger now, and repair what differs", sluice.RoleOperator),
 		func(ctx context.Context, in *struct{ Body reconcileBody }) (*runOutput, error) {
-			return answerRun(desk.RunNow(ctx, in.Body.CampaignID, actorBecause(ctx, in.Body.Reason)))
+			return answerRun(desk.RunNow(ctx, in.Body.CampaignID, in.Body.DryRun, actorBecause(ctx, in.Body.Reason)))
+		})
+	repair := op("POST", "/v1/admin/reconcile/{id}/repair",
+		"Repair one difference that this comparison found, and no other", sluice.RoleOperator)
+	repair.Description += " It is compared anew first. 409, and nothing is done: it is not what was seen any more " +
+		"(DRIFT_CHANGED, DRIFT_GONE), its repair is for the whole campaign (REPAIR_IS_WHOLE), there is none (NO_REPAIR)."
+	huma.Register(api, repair,
+		func(ctx context.Context, in *struct {
+			ID   int64 `path:"id" minimum:"1"`
+			Body repairBody
+		}) (*repairOutput, error) {
+			r, err := desk.RepairOne(ctx, in.ID, in.Body.ClaimID, in.Body.Seen, actorBecause(ctx, in.Body.Reason))
+			if err != nil {
+				return nil, problemOf(err)
+			}
+			out := &repairOutput{}
+			out.Body.Run = runAnswerOf(&r.Run, len(r.Run.Found))
+			out.Body.Before, out.Body.After = sidesOf(r.Before), sidesOf(r.After)
+			return out, nil
 		})
 	huma.Register(api, op("POST", "/v1/admin/campaigns/{id}/rearm",
 		"Build the campaign's gates anew from the ledger, in a new epoch", sluice.RoleOperator),

@@ -35,8 +35,8 @@ func TestEveryRoleOnEveryCall(t *testing.T) {
 	var table strings.Builder
 	for n, call := range calls {
 		method, path, _ := strings.Cut(call, " ")
-		if call == "POST /v1/admin/sessions" {
-			fmt.Fprintf(&table, "%-9s %s\n", "anybody", call) // the key is in the body
+		if noKey(method, path) {
+			fmt.Fprintf(&table, "%-9s %s\n", "anybody", call)
 			continue
 		}
 		uri := strings.NewReplacer("{", "", "}", "").Replace(path)

@@ -322,7 +322,7 @@ func TestRunsAreOnRecord(t *testing.T) {
 			r := sluice.ReconcileRun{Campaign: campaign, Epoch: 2, StartedAt: sluice.Millis(100 + i), TookMS: 3, Total: 10,
 				Available: 4, InTransfer: 1, Queued: 1, Held: 2, Sold: 2, Claims: 5, Drift: 1, Error: "e",
 				Found: []sluice.Drift{{Kind: sluice.DriftUnknownClaim, Claim: "c", Units: 1, Detail: "d", Repair: "settled"}}}
-			if err := db.RecordRun(t.Context(), r); err != nil {
+			if _, err := db.RecordRun(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -338,7 +338,14 @@ func TestRunsAreOnRecord(t *testing.T) {
 		if len(page.Items) != 1 || page.Items[0].StartedAt != 100 || page.Next != "" {
 			t.Errorf("the second page: %+v", page)
 		}
-		if n, err := db.DropRuns(t.Context(), 102, 10); err != nil || n != 2 {
+		dry := sluice.ReconcileRun{Campaign: "g", StartedAt: 101, Mode: sluice.RunDry}
+		if id, err := db.RecordRun(t.Context(), dry); err != nil || id != 4 {
+			t.Errorf("the fourth is %d, %v", id, err)
+		}
+		if page = must(db.Runs(t.Context(), "g", "", 2)); page.Items[0].Mode != sluice.RunDry || page.Items[1].Mode != "" {
+			t.Errorf("modes: %+v", page.Items)
+		}
+		if n, err := db.DropRuns(t.Context(), 102, 10); err != nil || n != 3 {
 			t.Errorf("dropped are %d, %v", n, err)
 		}
 		if page = must(db.Runs(t.Context(), "", "", 0)); len(page.Items) != 1 {

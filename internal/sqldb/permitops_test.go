@@ -268,7 +268,7 @@ func TestOneLeads(t *testing.T) {
 			t.Fatalf("b leads %v under %d beside a", leads, token)
 		}
 		under := sluice.WithFence(t.Context(), sluice.Fence{Job: "sweep", Token: 1})
-		if err := a.RecordRun(under, sluice.ReconcileRun{Campaign: "g"}); err != nil {
+		if _, err := a.RecordRun(under, sluice.ReconcileRun{Campaign: "g"}); err != nil {
 			t.Errorf("the leader writes: %v", err)
 		}
 		if err := b.Resign(t.Context(), "sweep", "b"); err != nil { // which is not its to give
@@ -284,7 +284,7 @@ func TestOneLeads(t *testing.T) {
 			token, leads := lead(a, "a", time.Hour)
 			return leads && token == 3
 		})
-		if err := b.RecordRun(under, sluice.ReconcileRun{Campaign: "g"}); faultCode(err) != "DEPOSED" {
+		if _, err := b.RecordRun(under, sluice.ReconcileRun{Campaign: "g"}); faultCode(err) != "DEPOSED" {
 			t.Errorf("one who was deposed writes: %v", err)
 		}
 		if page := must(b.Runs(t.Context(), "", "", 0)); len(page.Items) != 1 {

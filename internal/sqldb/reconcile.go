@@ -16,23 +16,26 @@ const (
 )
 
 // RecordRun keeps a comparison of a gate with the ledger. Of more than 1,000 findings the first are kept; Drift counts
-// all of them.
-func (db *DB) RecordRun(ctx context.Context, r sluice.ReconcileRun) error {
+// all of them. It gives the run's number.
+func (db *DB) RecordRun(ctx context.Context, r sluice.ReconcileRun) (id int64, err error) {
 	found, err := json.Marshal(r.Found[:min(len(r.Found), maxFound)])
 	if err != nil {
-		return fmt.Errorf("sqldb: run of %s: %w", r.Campaign, err)
+		return 0, fmt.Errorf("sqldb: run of %s: %w", r.Campaign, err)
 	}
 	err = db.write(ctx, laneBackground, func(t *tx) error {
-		_, err := t.exec(`INSERT INTO reconcile_runs (campaign, epoch, started_ms, took_ms, ok, total, available, in_transfer,
-			queued, held, sold, claims, drift, found, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		id, err = t.insert(`INSERT INTO reconcile_runs (campaign, epoch, started_ms, took_ms, ok, total, available,
+			in_transfer, queued, held, sold, claims, drift, found, fault) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			r.Campaign, r.Epoch, r.StartedAt, r.TookMS, r.OK, r.Total, r.Available, r.InTransfer,
 			r.Queued, r.Held, r.Sold, r.Claims, r.Drift, string(found), cutText(r.Error, maxFaultBytes))
+		if err == nil && r.Mode != sluice.RunRepairs {
+			_, err = t.exec(`INSERT INTO run_modes (run, mode) VALUES (?, ?)`, id, string(r.Mode))
+		}
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("sqldb: run of %s: %w", r.Campaign, err)
+		return 0, fmt.Errorf("sqldb: run of %s: %w", r.Campaign, err)
 	}
-	return nil
+	return id, nil
 }
 
 // Runs gives the comparisons of a campaign, newest first; of all campaigns where it is empty.
@@ -48,8 +51,9 @@ func (db *DB) Runs(
 	}
 	limit = min(limit, sluice.MaxPage)
 	rows, err := db.rdb.QueryContext(ctx, `SELECT id, campaign, epoch, started_ms, took_ms, ok, total, available,
-		in_transfer, queued, held, sold, claims, drift, found, fault FROM reconcile_runs
-		WHERE id < ? AND (? = '' OR campaign = ?) ORDER BY id DESC LIMIT ?`, before, campaign, campaign, limit+1)
+		in_transfer, queued, held, sold, claims, drift, found, fault, COALESCE(mode, '') FROM reconcile_runs
+		LEFT JOIN run_modes ON run = id WHERE id < ? AND (? = '' OR campaign = ?) ORDER BY id DESC LIMIT ?`,
+		before, campaign, campaign, limit+1)
 	if err != nil {
 		return page, translate(err, "read the runs")
 	}
@@ -58,7 +62,7 @@ func (db *DB) Runs(
 		var r sluice.ReconcileRun
 		var found string
 		err := rows.Scan(&r.ID, &r.Campaign, &r.Epoch, &r.StartedAt, &r.TookMS, &r.OK, &r.Total, &r.Available,
-			&r.InTransfer, &r.Queued, &r.Held, &r.Sold, &r.Claims, &r.Drift, &found, &r.Error)
+			&r.InTransfer, &r.Queued, &r.Held, &r.Sold, &r.Claims, &r.Drift, &found, &r.Error, &r.Mode)
 		if err != nil {
 			return page, translate(err, "read the runs")
 		}
@@ -86,6 +90,9 @@ func (db *DB) DropRuns(ctx context.Context, before sluice.Millis, limit int) (n 
 		}
 		n = 0
 		for _, id := range ids {
+			if _, err := t.exec(`DELETE FROM run_modes WHERE run = ?`, id); err != nil {
+				return err
+			}
 			gone, err := t.exec(`DELETE FROM reconcile_runs WHERE id = ?`, id)
 			if err != nil {
 				return err

@@ -180,6 +180,7 @@ func (r *Reconciler) look(
 			e.gate, e.inGate = gate[id]
 			e.row, e.inLedger = rows[id]
 			if v, differs := judge(e, now, r.cfg.Stuck); differs {
+				v.describe(c.ID, c.Epoch)
 				found = append(found, v)
 			}
 		}

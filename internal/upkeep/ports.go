@@ -134,7 +134,8 @@ type Adjustments interface {
 
 // RunLedger keeps the runs of the reconciler.
 type RunLedger interface {
-	RecordRun(ctx context.Context, r sluice.ReconcileRun) error
+	// RecordRun gives the number of the run.
+	RecordRun(ctx context.Context, r sluice.ReconcileRun) (id int64, err error)
 }
 
 // Leader elects one node for a job, by the ledger's clock.

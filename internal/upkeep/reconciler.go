@@ -130,7 +130,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, campaign string) (sluice.Rec
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, c sluice.Campaign) (sluice.ReconcileRun, error) {
-	run := r.compareNow(ctx, c)
+	run := r.compareNow(ctx, c, &books{})
 	why := unexplained(run)
 	switch {
 	case run.Error != "":
@@ -145,9 +145,16 @@ func (r *Reconciler) reconcile(ctx context.Context, c sluice.Campaign) (sluice.R
 	if r.cfg.OnRun != nil {
 		r.cfg.OnRun(run)
 	}
-	if err := r.deps.Runs.RecordRun(ctx, run); err != nil {
-		return run, fmt.Errorf("upkeep: record the run of %s: %w", c.ID, err)
+	return r.record(ctx, run)
+}
+
+// record keeps a run, which has its number then.
+func (r *Reconciler) record(ctx context.Context, run sluice.ReconcileRun) (sluice.ReconcileRun, error) {
+	id, err := r.deps.Runs.RecordRun(ctx, run)
+	if err != nil {
+		return run, fmt.Errorf("upkeep: record the run of %s: %w", run.Campaign, err)
 	}
+	run.ID = id
 	return run, nil
 }
 
@@ -218,11 +225,12 @@ func (r *Reconciler) verify(ctx context.Context, campaign string) (v sluice.Veri
 	return v, nil
 }
 
-// compareNow compares one campaign and repairs what has a repair. It freezes nothing and records nothing.
-func (r *Reconciler) compareNow(ctx context.Context, c sluice.Campaign) sluice.ReconcileRun {
+// compareNow compares one campaign and repairs what has a repair, unless b says only to look. It freezes nothing and
+// records nothing.
+func (r *Reconciler) compareNow(ctx context.Context, c sluice.Campaign, b *books) sluice.ReconcileRun {
 	began := r.agent.cfg.Now()
 	run := sluice.ReconcileRun{Campaign: c.ID, Epoch: c.Epoch, StartedAt: sluice.MillisOf(began)}
-	if err := r.fill(ctx, c, &run, &books{}); err != nil {
+	if err := r.fill(ctx, c, &run, b); err != nil {
 		run.Error = err.Error()
 	}
 	run.TookMS = r.agent.cfg.Now().Sub(began).Milliseconds()
@@ -246,7 +254,7 @@ func (r *Reconciler) fill(ctx context.Context, c sluice.Campaign, run *sluice.Re
 		return nil
 	}
 	p, err := r.compare(ctx, c)
-	if errors.Is(err, errNotArmed) {
+	if errors.Is(err, errNotArmed) && !b.dry {
 		r.forgotten(ctx, c)
 	}
 	if err != nil {
@@ -254,6 +262,9 @@ func (r *Reconciler) fill(ctx context.Context, c sluice.Campaign, run *sluice.Re
 	}
 	run.Claims = p.claims
 	if len(p.suspects) > maxSuspects {
+		if b.dry {
+			return fmt.Errorf("%w: gate and ledger differ by more than %d claims", sluice.ErrUnavailable, maxSuspects)
+		}
 		r.deps.Doubt(c.ID, c.Epoch)
 		return fmt.Errorf("%w: gate and ledger differ by more than %d claims: the gate is armed anew",
 			sluice.ErrUnavailable, maxSuspects)
@@ -296,6 +307,7 @@ func (r *Reconciler) gateOver(ctx context.Context, c sluice.Campaign) bool {
 // books are the ledger's own account of a campaign.
 type books struct {
 	look   bool // only look: repair nothing
+	dry    bool // and have nothing armed anew either
 	v      sluice.Verification
 	behind int64 // what was added to the total behind the one door
 }
