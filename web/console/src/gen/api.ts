@@ -776,6 +776,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/campaigns/{id}/report/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The links to a campaign's report that are in force, newest first
+         * @description Needs an API key of role viewer or above.
+         */
+        get: operations["get-campaigns-id-report-links"];
+        put?: never;
+        /**
+         * Make a link to a campaign's report, shown this once: whoever has it needs no key
+         * @description Needs an API key of role operator or above.
+         */
+        post: operations["post-campaigns-id-report-links"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/campaigns/{id}/report/links/{link}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Take a link back: it shows nothing from then on
+         * @description Needs an API key of role operator or above.
+         */
+        delete: operations["delete-campaigns-id-report-links-link"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/campaigns/{id}/resume": {
         parameters: {
             query?: never;
@@ -1432,6 +1476,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/admin/reconcile/{id}/repair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Repair one difference that this comparison found, and no other
+         * @description Needs an API key of role operator or above. It is compared anew first. 409, and nothing is done: it is not what was seen any more (DRIFT_CHANGED, DRIFT_GONE), its repair is for the whole campaign (REPAIR_IS_WHOLE), there is none (NO_REPAIR).
+         */
+        post: operations["post-reconcile-id-repair"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/admin/rules": {
         parameters: {
             query?: never;
@@ -1583,6 +1647,46 @@ export interface paths {
          * @description Needs an API key of role admin or above.
          */
         delete: operations["delete-sessions-id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/shared/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The report that a link is for, without personal data
+         * @description Needs no key but the secret of a link, as POST /v1/admin/campaigns/{id}/report/links gives it behind the #. 401 LINK_ENDED: it is wrong, has ended, or was taken back.
+         */
+        get: operations["get-shared-report"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/admin/shared/report.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The same report for a spreadsheet
+         * @description Needs no key but the secret of a link, as POST /v1/admin/campaigns/{id}/report/links gives it behind the #. 401 LINK_ENDED: it is wrong, has ended, or was taken back.
+         */
+        get: operations["get-shared-report-csv"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2387,13 +2491,26 @@ export interface components {
             kind: "user" | "device" | "address" | "subnet";
         };
         DriftAnswer: {
+            /** @description What the remedy would make of it */
+            after?: components["schemas"]["SidesAnswer"];
+            /** @description The remedy touches this claim and nothing else: see …/repair */
+            alone: boolean;
+            /** @description What was seen of the claim; absent for sums */
+            before?: components["schemas"]["SidesAnswer"];
             /** @description Absent where it is about sums */
             claim_id?: string;
             detail: string;
             /** @enum {string} */
             kind: "unknown_claim" | "missing_claim" | "ended_claim" | "quantity" | "sum" | "counters" | "total" | "stuck";
-            /** @description What was done; absent where nothing could be: the campaign is frozen */
+            /**
+             * @description Absent: none
+             * @enum {string}
+             */
+            remedy?: "take" | "release" | "settled" | "settle" | "rearm";
+            /** @description What was done; absent where nothing was, or could be */
             repair?: string;
+            /** @description Names what was seen: give it back to have this repaired */
+            seen?: string;
             /** Format: int64 */
             units: number;
         };
@@ -2731,6 +2848,33 @@ export interface components {
              * @enum {string}
              */
             level: "debug" | "info" | "warn" | "error";
+        };
+        LinkAnswer: {
+            /** @description Whose key made it */
+            author: string;
+            campaign_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            id: string;
+            note?: string;
+            /** @description The link, behind the console's address. Shown this once */
+            path?: string;
+        };
+        LinkBody: {
+            /**
+             * Format: int64
+             * @description How long it works: 3600 to 7776000, an hour to 90 days; absent: 7 days
+             */
+            life_s?: number;
+            /** @description For whom it is: up to 100 bytes, shown in the list of links */
+            note?: string;
+            /** @description Why: for the audit log */
+            reason?: string;
+        };
+        LinkListOutputBody: {
+            items: components["schemas"]["LinkAnswer"][];
         };
         ListChangeAnswer: {
             /** @description Absent for a new entry */
@@ -3261,6 +3405,8 @@ export interface components {
         };
         ReconcileBody: {
             campaign_id: string;
+            /** @description Compare and change nothing: no repair, no freeze */
+            dry_run?: boolean;
             /** @description Why: for the audit log */
             reason?: string;
         };
@@ -3318,6 +3464,22 @@ export interface components {
              * @description Over how long they come, up to 60; default 5
              */
             seconds?: number;
+        };
+        RepairBody: {
+            /** @description Of the difference that the run found */
+            claim_id: string;
+            /** @description Why: for the audit log */
+            reason?: string;
+            /** @description As the run gives it */
+            seen: string;
+        };
+        RepairOutputBody: {
+            /** @description As it was read when the repair was done */
+            after: components["schemas"]["SidesAnswer"];
+            /** @description When it was compared once more */
+            before: components["schemas"]["SidesAnswer"];
+            /** @description The repair, on record as a run of its own */
+            run: components["schemas"]["RunAnswer"];
         };
         ReportAnswer: {
             /** Format: date-time */
@@ -3525,16 +3687,18 @@ export interface components {
             found: components["schemas"]["DriftAnswer"][];
             /** Format: int64 */
             held: number;
-            /**
-             * Format: int64
-             * @description Absent in the answer to a run that was asked for
-             */
-            id?: number;
+            /** Format: int64 */
+            id: number;
             /**
              * Format: int64
              * @description On their way between shards
              */
             in_transfer: number;
+            /**
+             * @description one: of one difference, without sums
+             * @enum {string}
+             */
+            mode: "repairs" | "dry_run" | "one";
             /** @description Every unit is where it has to be, or was brought there */
             ok: boolean;
             /**
@@ -3676,6 +3840,70 @@ export interface components {
             error?: string;
             /** @description Empty where stock is not taken in Redis */
             items: components["schemas"]["ShardAnswer"][];
+        };
+        SharedCampaign: {
+            /** Format: date-time */
+            ends_at: string;
+            id: string;
+            /** @enum {string} */
+            kind: "goods" | "coupon";
+            /** Format: date-time */
+            starts_at: string;
+            /** @enum {string} */
+            state: "draft" | "scheduled" | "live" | "paused" | "frozen" | "sold_out" | "ended";
+            title: string;
+        };
+        SharedReport: {
+            /** Format: date-time */
+            as_of: string;
+            buckets: components["schemas"]["BucketAnswer"][];
+            campaign: components["schemas"]["SharedCampaign"];
+            /** @description By reason, over all buckets */
+            decisions: {
+                [key: string]: number;
+            };
+            /**
+             * Format: date-time
+             * @description Of the link
+             */
+            expires_at: string;
+            /** @description Marked as a load test */
+            load_test: boolean;
+            money: components["schemas"]["MoneyAnswer"];
+            /** Format: int64 */
+            p50_us: number;
+            /** Format: int64 */
+            p99_us: number;
+            /** Format: int64 */
+            replayed: number;
+            rows: components["schemas"]["RowsAnswer"];
+            /**
+             * Format: int64
+             * @description From the start to the last unit, where it sold out
+             */
+            sell_out_ms?: number;
+            verification: components["schemas"]["VerificationBody"];
+        };
+        SideAnswer: {
+            /**
+             * Format: int64
+             * @description Those that count against the user's limit
+             */
+            limit_units: number;
+            /**
+             * @description pending: admitted, not settled
+             * @enum {string}
+             */
+            state: "absent" | "pending" | "live" | "ended";
+            /**
+             * Format: int64
+             * @description Live ones
+             */
+            units: number;
+        };
+        SidesAnswer: {
+            gate: components["schemas"]["SideAnswer"];
+            ledger: components["schemas"]["SideAnswer"];
         };
         SignBody: {
             /** @description Required where a check is not a go */
@@ -5870,6 +6098,133 @@ export interface operations {
             };
         };
     };
+    "get-campaigns-id-report-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkListOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "post-campaigns-id-report-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LinkBody"];
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "delete-campaigns-id-report-links-link": {
+        parameters: {
+            query?: {
+                reason?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+                link: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LinkAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "post-campaigns-id-resume": {
         parameters: {
             query?: never;
@@ -7402,6 +7757,50 @@ export interface operations {
             };
         };
     };
+    "post-reconcile-id-repair": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepairBody"];
+            };
+        };
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RepairOutputBody"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     "get-rules": {
         parameters: {
             query?: never;
@@ -7834,6 +8233,87 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SessionAnswer"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-shared-report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SharedReport"];
+                };
+            };
+            /** @description The request is at fault */
+            "4XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is at fault */
+            "5XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    "get-shared-report-csv": {
+        parameters: {
+            query?: {
+                /** @description The figures, or the sale by time */
+                part?: "summary" | "seconds";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description CSV with a header, UTF-8, safe to open in a spreadsheet */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    "Content-Type"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             /** @description The request is at fault */
