@@ -19,9 +19,9 @@ import (
 // act is one changing call of the operators' API, in order: what makes it possible, then the call itself.
 type act struct {
 	call  string // as the description has it
-	on    string // takes the place of the path's parameter
+	on    string // takes the place of the path's parameter; of several, word by word
 	query string
-	body  any // a string goes as CSV; nil: none
+	body  any // a string goes as CSV; a function makes it after ready; nil: none
 	// ready comes first, where the call needs it; what it returns takes the place of {} in on and body.
 	ready func() string
 	want  int // default 200
@@ -91,10 +91,17 @@ func (e *evening) try(a act) {
 	if a.ready != nil {
 		is = a.ready()
 	}
-	path = parameter.ReplaceAllLiteralString(path, strings.Replace(a.on, "{}", url.PathEscape(is), 1)) + a.query
+	words := strings.Fields(strings.Replace(a.on, "{}", url.PathEscape(is), 1))
+	path = parameter.ReplaceAllStringFunc(path, func(string) (word string) {
+		word, words = words[0], words[1:]
+		return word
+	}) + a.query
 	kind, body := "application/json", a.body
 	if text, csv := body.(string); csv {
 		kind, body = "text/csv", strings.ReplaceAll(text, "{}", is)
+	}
+	if make, has := body.(func() map[string]any); has {
+		body = make()
 	}
 	if m, has := body.(map[string]any); has {
 		raw, _ := json.Marshal(m)
@@ -114,7 +121,7 @@ func (e *evening) try(a act) {
 	}
 	id := got.Header.Get("X-Request-Id")
 	rows := e.recorded()
-	at := slices.IndexFunc(rows, func(r auditRow) bool { return id != "" && r.RequestID == id })
+	at := slices.IndexFunc(rows, func(r auditRow) bool { return id != "" && r.RequestID == id && r.Reason == said })
 	if at < 0 || rows[at].Action == "" || rows[at].Object == "" || rows[at].Actor.KeyID == "" || rows[at].Reason != said {
 		e.t.Errorf("%s, call %q for %q, left no such row: %+v", a.call, id, said, rows[:min(3, len(rows))])
 	}
@@ -201,8 +208,51 @@ func (e *evening) ofCampaigns() []act {
 		{call: "POST /v1/admin/campaigns/{id}/rehearsals", on: "later", want: 202,
 			body: because("id", "try", "buyers", 10, "seconds", 1)},
 		{call: "POST /v1/admin/reconcile", body: because("campaign_id", "spring")},
+		e.repair(),
+		{call: "POST /v1/admin/campaigns/{id}/report/links", on: "spring", want: 201,
+			body: because("note", "the board")},
+		{call: "DELETE /v1/admin/campaigns/{id}/report/links/{link}", on: "spring {}", query: reason,
+			ready: e.shared},
 		{call: "POST /v1/admin/campaigns/{id}/end", on: "again", body: because()},
 	}
+}
+
+// shared makes a link to a report and gives its id.
+func (e *evening) shared() string {
+	e.t.Helper()
+	var l struct{ ID string }
+	e.Admin(e.t, "POST", "/v1/admin/campaigns/spring/report/links", map[string]any{}, 201).Into(e.t, &l)
+	return l.ID
+}
+
+// repair has the gate of a campaign that nobody compares yet forget a claim, finds that dry, and repairs it.
+func (e *evening) repair() act {
+	var run struct {
+		ID    int64
+		Found []struct {
+			ClaimID string `json:"claim_id"`
+			Alone   bool
+			Seen    string
+		}
+	}
+	lost := func() string {
+		grant := because("grant_id", "g9", "user_id", "lost", "quantity", 1)
+		if !e.Eventually(20*time.Second, func() bool {
+			e.Admin(e.t, "POST", "/v1/admin/campaigns/later/grants", grant, 200) // BUSY until the gate is armed
+			claims := strings.TrimSpace(e.redis.Do("KEYS", "*later*:claims"))
+			return claims != "" && strings.TrimSpace(e.redis.Do("DEL", claims)) == "1"
+		}) {
+			e.t.Fatalf("the gate never knew the grant: %s", e.redis.Do("KEYS", "*later*"))
+		}
+		e.Admin(e.t, "POST", "/v1/admin/reconcile", because("campaign_id", "later", "dry_run", true), 200).Into(e.t, &run)
+		if len(run.Found) == 0 || !run.Found[0].Alone {
+			e.t.Fatalf("a dry run finds %+v", run)
+		}
+		return fmt.Sprint(run.ID)
+	}
+	return act{call: "POST /v1/admin/reconcile/{id}/repair", on: "{}", ready: lost, body: func() map[string]any {
+		return because("claim_id", run.Found[0].ClaimID, "seen", run.Found[0].Seen)
+	}}
 }
 
 // bought gives what a new buyer has got, once it is settled.
