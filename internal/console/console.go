@@ -23,6 +23,9 @@ const Policy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-
 // assets is where files lie whose names change with their content.
 const assets = "/assets/"
 
+// shared is where pages lie that need no session: what opens them stands behind the #, and no cache keeps their place.
+const shared = "/shared/"
+
 // Handler serves the console's files.
 type Handler struct{ files map[string]*pages.File }
 
@@ -76,6 +79,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out.Set("Cache-Control", "no-cache")
 	if strings.HasPrefix(r.URL.Path, assets) {
 		out.Set("Cache-Control", "public, max-age=31536000, immutable")
+	}
+	if strings.HasPrefix(r.URL.Path, shared) {
+		out.Set("Cache-Control", "no-store")
+		out.Set("X-Robots-Tag", "noindex")
 	}
 	if strings.Contains(r.Header.Get("If-None-Match"), f.Tag) {
 		w.WriteHeader(http.StatusNotModified)

@@ -33,6 +33,7 @@ func TestFiles(t *testing.T) {
 	}{
 		{"/", "text/html", "no-cache", 200},
 		{"/campaigns/spring.2026/live", "text/html", "no-cache", 200},
+		{"/shared/report", "text/html", "no-store", 200},
 		{"/favicon.svg", "image/svg+xml", "no-cache", 200},
 		{"/robots.txt", "text/plain", "", 404},
 		{"/assets/app-abc123.js", "text/javascript", "public, max-age=31536000, immutable", 200},

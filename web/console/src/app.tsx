@@ -2,11 +2,12 @@ import { QueryClient, QueryClientProvider, useQueryClient } from '@tanstack/reac
 import { ConfigProvider, Modal } from 'antd';
 import english from 'antd/locale/en_US';
 import dayjs from 'dayjs';
-import { Component, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
+import { Component, lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useState } from 'react';
 import { useTranslation } from 'react-i18next';
 import { loadLanguage } from './i18n/index.ts';
 import { api, client, Problem } from './lib/api.ts';
 import { Link, match, useParam, usePath } from './lib/router.tsx';
+import { sharedPath } from './lib/shared.ts';
 import { usePrefs } from './lib/store.ts';
 import SignIn, { SignInForm } from './pages/signin.tsx';
 import { routes } from './routes.tsx';
@@ -16,6 +17,8 @@ import { Fault } from './ui/bits.tsx';
 import { DangerProvider } from './ui/danger.tsx';
 import { useDark } from './ui/dark.ts';
 import { Frame } from './ui/frame.tsx';
+
+const Shared = lazy(() => import('./pages/shared.tsx'));
 
 const queries = new QueryClient({
   defaultOptions: {
@@ -59,6 +62,7 @@ function useAntLocale(lang: 'zh' | 'en'): AntLocale {
 export default function App() {
   const { lang } = usePrefs();
   const dark = useDark();
+  const path = usePath();
   const locale = useAntLocale(lang);
   client.setLanguage(lang === 'zh' ? 'zh-CN' : 'en');
   useEffect(() => {
@@ -68,7 +72,13 @@ export default function App() {
   return (
     <ConfigProvider locale={locale} theme={theme} button={{ autoInsertSpace: false }} wave={{ disabled: true }}>
       <QueryClientProvider client={queries}>
-        <Gate />
+        {path === sharedPath ? (
+          <Suspense fallback={null}>
+            <Shared />
+          </Suspense>
+        ) : (
+          <Gate />
+        )}
       </QueryClientProvider>
     </ConfigProvider>
   );

@@ -1,9 +1,9 @@
 import { Select } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { api, type Schemas } from '../lib/api.ts';
-import { useData } from '../lib/data.ts';
+import { useChange, useData } from '../lib/data.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
-import { Act, Head, Tag, Time, useCount, useSpan } from '../ui/bits.tsx';
+import { Act, Fault, Head, Tag, Time, useCount, useSpan } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
 import { Found } from './found.tsx';
@@ -23,6 +23,7 @@ export default function Reconcile() {
   const list = useData('GET /v1/admin/reconcile', {
     query: { campaign_id: campaign || undefined, cursor: cursor || undefined, limit: 50 },
   });
+  const dry = useChange('POST /v1/admin/reconcile');
   const title = campaigns.data?.items.find((c) => c.id === campaign)?.title ?? campaign;
   const run = () =>
     danger({
@@ -37,6 +38,15 @@ export default function Reconcile() {
   return (
     <>
       <Head title={t('nav.reconcile')} data={list}>
+        <Act
+          call="POST /v1/admin/reconcile"
+          onClick={() => dry.mutate({ body: { campaign_id: campaign, dry_run: true } })}
+          loading={dry.isPending}
+          title={t('reconcile.dryHint')}
+          why={campaign ? undefined : t('reconcile.choose')}
+        >
+          {t('reconcile.dry')}
+        </Act>
         <Act call="POST /v1/admin/reconcile" onClick={run} why={campaign ? undefined : t('reconcile.choose')}>
           {t('reconcile.verb')}
         </Act>
@@ -57,6 +67,16 @@ export default function Reconcile() {
         <div style={{ marginBottom: 12 }}>
           <Verified id={campaign} />
         </div>
+      )}
+      <Fault problem={dry.error ?? undefined} />
+      {dry.data && dry.data.campaign_id === campaign && (
+        <section className="panel" style={{ marginBottom: 12 }} data-dryrun={dry.data.id}>
+          <h2>
+            {t('reconcile.dryDone')} <Time at={dry.data.started_at} />{' '}
+            <span className="num">{t('reconcile.done', { found: dry.data.found.length, drift: dry.data.drift })}</span>
+          </h2>
+          <Found r={dry.data} />
+        </section>
       )}
       <List<Run>
         name="reconcile"
@@ -80,17 +100,24 @@ export default function Reconcile() {
             title: t('reconcile.result'),
             render: (_, r) => <Tag tone={r.ok ? 'ok' : 'bad'}>{r.ok ? t('verdict.allWell') : t('verdict.wrong')}</Tag>,
           },
+          {
+            title: t('reconcile.mode'),
+            render: (_, r) => t(`reconcile.mode.${r.mode}`),
+          },
           { title: t('reconcile.checked'), align: 'right', render: (_, r) => n(r.claims) },
           { title: t('reconcile.differences'), align: 'right', render: (_, r) => n(r.differences) },
           { title: t('verdict.driftName'), align: 'right', render: (_, r) => n(r.drift) },
           { title: t('reconcile.took'), align: 'right', render: (_, r) => spell(r.took_ms) },
           {
             title: t('reconcile.sum'),
-            render: (_, r) => (
-              <span className="num">
-                {n(r.available)} + {n(r.queued)} + {n(r.held)} + {n(r.sold)} = {n(r.total)}
-              </span>
-            ),
+            render: (_, r) =>
+              r.mode === 'one' ? (
+                '—'
+              ) : (
+                <span className="num">
+                  {n(r.available)} + {n(r.queued)} + {n(r.held)} + {n(r.sold)} = {n(r.total)}
+                </span>
+              ),
           },
         ]}
       />
