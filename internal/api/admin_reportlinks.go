@@ -154,7 +154,7 @@ func sharedOp(path, summary string) huma.Operation {
 	o := op("GET", path, summary, anybody)
 	o.Description = "Needs no key but the secret of a link, as POST /v1/admin/campaigns/{id}/report/links gives it " +
 		"behind the #. 401 LINK_ENDED: it is wrong, has ended, or was taken back."
-	o.Security = []map[string][]string{{"reportLink": {}}}
+	o.Security, o.Tags = []map[string][]string{{"reportLink": {}}}, []string{"Campaigns"} // no key, so no area of keys
 	return o
 }
 
