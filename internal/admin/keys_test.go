@@ -274,6 +274,10 @@ func TestLastUsesAreSavedLater(t *testing.T) {
 	}
 	saved("used", 1, now)
 	saved("nothing new", 1, now)
+	at.add(4 * time.Second)
+	use()
+	saved("a key that is used all the time is noted every five seconds", 1, now)
+	at.add(-4 * time.Second)
 	at.add(time.Minute)
 	use()
 	l.fail = fmt.Errorf("a test: %w", sluice.ErrUnavailable)

@@ -35,7 +35,7 @@ const texts: Record<string, string> = {
   'area.allowlist': '白名单',
   'area.api-keys': 'API 密钥',
   'area.audit-log': '审计日志',
-  'area.blocklist': '黑名单',
+  'area.blocklist': '封禁名单',
   'area.campaigns': '活动',
   'area.claims': '抢购请求',
   'area.config': '生效配置',

@@ -80,7 +80,6 @@ export default function Keys() {
             ),
           },
           { title: t('keys.prefix'), render: (_, k) => <Prefixes of={k} /> },
-          { title: t('field.time'), render: (_, k) => <Time at={k.created_at} /> },
           {
             title: t('keys.lastUsed'),
             render: (_, k) => (
@@ -94,6 +93,7 @@ export default function Keys() {
               </span>
             ),
           },
+          { title: t('field.time'), render: (_, k) => <Time at={k.created_at} /> },
           {
             title: t('field.state'),
             render: (_, k) =>
@@ -198,7 +198,8 @@ function Prefixes({ of }: { of: Key }) {
         <div className="small muted" data-old>
           <span className="mono" data-data>
             {of.old_prefix}…
-          </span>{' '}
+          </span>
+          <br />
           {t('keys.until')} <Time at={of.old_until} />
         </div>
       )}
