@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
@@ -94,7 +95,12 @@ func (c *migrateCmd) Run(a *app) error {
 	where := ledgerPath(cfg)
 	if cfg.Ledger.IsURL() {
 		where = cfg.Ledger.String()
-		db, err = sqldb.OpenMySQL(a.ctx, sqldb.MySQLConfig{URL: cfg.Ledger.Reveal(), Dial: cfg.MySQL.DialTimeout})
+		var tlsConfig *tls.Config
+		if tlsConfig, err = mysqlTLS(&cfg.Config); err != nil {
+			return err
+		}
+		db, err = sqldb.OpenMySQL(a.ctx, sqldb.MySQLConfig{URL: cfg.Ledger.Reveal(), TLS: tlsConfig,
+			Dial: cfg.MySQL.DialTimeout})
 	} else {
 		db, err = sqldb.Open(a.ctx, sqldb.Config{Path: where})
 	}

@@ -73,7 +73,7 @@ func checkRedis(ctx context.Context, cfg *config.Loaded) ([]finding, []clockOf) 
 		return nil, nil
 	}
 	f := &findings{name: "redis"}
-	tlsConfig, err := trust(cfg.Redis.CA)
+	tlsConfig, err := redisTLS(&cfg.Config)
 	var in redis.Inspection
 	if err == nil {
 		var c *redis.Client
@@ -143,7 +143,12 @@ func checkMySQL(ctx context.Context, cfg *config.Loaded) ([]finding, []clockOf) 
 	c := cfg.MySQL
 	set := sqldb.MySQLConfig{URL: cfg.Ledger.Reveal(), Urgent: c.Urgent, Claims: c.Claims, Background: c.Background,
 		Readers: c.Readers, Dial: c.DialTimeout}
-	is, err := sqldb.InspectMySQL(ctx, set)
+	tlsConfig, err := mysqlTLS(&cfg.Config)
+	var is sqldb.MySQLFacts
+	if err == nil {
+		set.TLS = tlsConfig
+		is, err = sqldb.InspectMySQL(ctx, set)
+	}
 	if err != nil {
 		f.add("bad", fmt.Sprintf("%s: %v", cfg.Ledger, err), "start it, or mend the setting ledger")
 		return f.all, nil
@@ -186,7 +191,7 @@ func checkRabbit(ctx context.Context, cfg *config.Loaded) ([]finding, []clockOf)
 		return nil, nil
 	}
 	f := &findings{name: "rabbitmq"}
-	tlsConfig, err := trust(cfg.RabbitMQ.CA)
+	tlsConfig, err := rabbitTLS(&cfg.Config)
 	var is rabbitmq.Facts
 	if err == nil {
 		is, err = rabbitmq.Inspect(ctx, rabbitmq.Config{URL: cfg.Queue.Reveal(), TLS: tlsConfig, Prefix: cfg.Redis.Prefix,

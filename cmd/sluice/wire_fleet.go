@@ -40,8 +40,12 @@ func newNode(s *server) sluice.Node {
 // are in other processes.
 func (p *parts) openMySQL(ctx context.Context, s *server) error {
 	c := s.cfg.MySQL
+	tlsConfig, err := mysqlTLS(&s.cfg.Config)
+	if err != nil {
+		return err
+	}
 	with := sqldb.MySQLConfig{
-		URL: s.cfg.Ledger.Reveal(), Urgent: c.Urgent, Claims: c.Claims, Background: c.Background, Readers: c.Readers,
+		URL: s.cfg.Ledger.Reveal(), TLS: tlsConfig, Urgent: c.Urgent, Claims: c.Claims, Background: c.Background, Readers: c.Readers,
 		MaxWaiting: c.Waiting, Dial: c.DialTimeout, Write: c.Timeout, Read: c.Timeout, LockWait: c.LockWait, Idle: c.Idle,
 		Node: p.node.ID, Remote: s.cfg.Admission.IsURL(), Log: s.log, Doubt: p.doubt(s), OnBatch: p.onBatch(s),
 	}

@@ -52,9 +52,9 @@ func (p *parts) openQueue(ctx context.Context, s *server) (*queue, error) {
 
 // openRabbit puts RabbitMQ between the outboxes and the settler.
 func (p *parts) openRabbit(ctx context.Context, s *server, q *queue) error {
-	tlsConfig, err := trust(s.cfg.RabbitMQ.CA)
+	tlsConfig, err := rabbitTLS(&s.cfg.Config)
 	if err != nil {
-		return fmt.Errorf("rabbitmq.ca: %w", err)
+		return err
 	}
 	c := rabbitmq.Config{
 		URL: s.cfg.Queue.Reveal(), TLS: tlsConfig, Prefix: s.cfg.Redis.Prefix, Node: p.node.ID,

@@ -2,10 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"fmt"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -43,9 +39,9 @@ func (r remoteAdmission) ReadBack(ctx context.Context, campaign string) error {
 func (p *parts) openRedis(ctx context.Context, s *server) (err error) {
 	r := &remote{nudges: &nudges{heard: make(chan struct{}, 1)}}
 	p.remote = r
-	tlsConfig, err := trust(s.cfg.Redis.CA)
+	tlsConfig, err := redisTLS(&s.cfg.Config)
 	if err != nil {
-		return fmt.Errorf("redis.ca: %w", err)
+		return err
 	}
 	with := redis.Config{
 		URL: s.cfg.Admission.Reveal(), Prefix: s.cfg.Redis.Prefix, TLS: tlsConfig, Dial: s.cfg.Redis.DialTimeout,
@@ -191,20 +187,4 @@ func (n *nudges) Listen(ctx context.Context, nudged func()) error {
 			nudged()
 		}
 	}
-}
-
-// trust reads the certificates that a server is believed by; nil: those of the system.
-func trust(file string) (*tls.Config, error) {
-	if file == "" {
-		return nil, nil
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("%s has no certificate", file)
-	}
-	return &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}, nil
 }

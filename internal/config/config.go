@@ -101,12 +101,17 @@ type Degraded struct {
 type Redis struct {
 	Prefix      string        `key:"prefix" kind:"prefix" default:"sluice"`
 	CA          string        `key:"ca" kind:"file"`
+	Cert        string        `key:"cert" kind:"file"`
+	Key         string        `key:"key" kind:"file"`
 	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"2s"`
 	Timeout     time.Duration `key:"timeout" min:"50ms" max:"1m" default:"1s"`
 }
 
 // MySQL tunes the ledger on MySQL.
 type MySQL struct {
+	CA          string        `key:"ca" kind:"file"`
+	Cert        string        `key:"cert" kind:"file"`
+	Key         string        `key:"key" kind:"file"`
 	Urgent      int           `key:"urgent" min:"1" max:"256" default:"8"`
 	Claims      int           `key:"claims" min:"1" max:"64" default:"4"`
 	Background  int           `key:"background" min:"1" max:"64" default:"2"`
@@ -121,6 +126,8 @@ type MySQL struct {
 // RabbitMQ tunes the queue on RabbitMQ.
 type RabbitMQ struct {
 	CA          string        `key:"ca" kind:"file"`
+	Cert        string        `key:"cert" kind:"file"`
+	Key         string        `key:"key" kind:"file"`
 	Management  string        `key:"management" kind:"url"`
 	Replicas    int           `key:"replicas" min:"0" max:"99" default:"0"`
 	DialTimeout time.Duration `key:"dial_timeout" min:"50ms" max:"1m" default:"5s"`

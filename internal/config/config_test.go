@@ -129,6 +129,7 @@ var brokenValues = []struct{ key, value, problem string }{
 	{"tls.key", os.TempDir(), "no file"},
 	{"admin_tls.cert", "config_test.go", "needs admin_tls.key"},
 	{"admin_tls.key", "config_test.go", "needs admin_tls.cert"},
+	{"rabbitmq.cert", "config_test.go", "needs rabbitmq.key"},
 	{"jwt.secret", "p4ssw0r", "fewer than 8"},
 	{"jwt.secret", "a-long-enough-secret,p4ssw0r", "secret 2 of 2"},
 	{"jwt.public_keys", "config_test.go,/no/such/file", "cannot be read"},

@@ -28,6 +28,12 @@ func (e Engine) Scheme() string {
 // IsURL says whether it names a server.
 func (e Engine) IsURL() bool { return strings.Contains(e.text, "://") }
 
+// encrypted says whether a ledger's URL asks for TLS.
+func (e Engine) encrypted() bool {
+	u, err := splitEngineURL(e.text)
+	return err == nil && slices.Contains([]string{"true", "skip-verify"}, u.query.Get("tls"))
+}
+
 // String, GoString, LogValue and MarshalText hide name and password.
 func (e Engine) String() string { return maskURL(e.text) }
 

@@ -20,7 +20,10 @@ func (l *loader) together(c *Loaded, broken map[string]bool) {
 	for _, pair := range []struct {
 		name string
 		tls  TLS
-	}{{"tls", c.TLS}, {"admin_tls", c.AdminTLS}} {
+	}{
+		{"tls", c.TLS}, {"admin_tls", c.AdminTLS}, {"redis", TLS{c.Redis.Cert, c.Redis.Key}},
+		{"mysql", TLS{c.MySQL.Cert, c.MySQL.Key}}, {"rabbitmq", TLS{c.RabbitMQ.Cert, c.RabbitMQ.Key}},
+	} {
 		cert, key := pair.name+".cert", pair.name+".key"
 		if broken[cert] || broken[key] || (pair.tls.Cert == "") == (pair.tls.Key == "") {
 			continue
@@ -36,10 +39,37 @@ func (l *loader) together(c *Loaded, broken map[string]bool) {
 		k := l.byName["admin_listen"]
 		l.fault(k, c.from[k.Name], []string{c.AdminListen}, "is the address of the public listener too")
 	}
+	l.encrypted(c, broken)
 	l.siteverify(c, broken)
 	if slices.Contains(c.CORS.Origins, "*") && len(c.CORS.Origins) > 1 {
 		k := l.byName["cors.origins"]
 		l.fault(k, c.from[k.Name], c.CORS.Origins, "has * beside other origins: * alone lets in all")
+	}
+}
+
+// encrypted refuses certificates for a store that is spoken to in the clear: somebody thinks that it is not.
+func (l *loader) encrypted(c *Loaded, broken map[string]bool) {
+	for _, s := range []struct {
+		name, setting, want string
+		url                 Engine
+		secure              bool
+		files               [3]string
+	}{
+		{"redis", "admission", "rediss://", c.Admission, c.Admission.Scheme() == "rediss",
+			[3]string{c.Redis.CA, c.Redis.Cert, c.Redis.Key}},
+		{"mysql", "ledger", "?tls=true", c.Ledger, c.Ledger.encrypted(), [3]string{c.MySQL.CA, c.MySQL.Cert, c.MySQL.Key}},
+		{"rabbitmq", "queue", "amqps://", c.Queue, c.Queue.Scheme() == "amqps",
+			[3]string{c.RabbitMQ.CA, c.RabbitMQ.Cert, c.RabbitMQ.Key}},
+	} {
+		if broken[s.setting] || s.secure || !s.url.IsURL() {
+			continue
+		}
+		for i, file := range s.files {
+			name := s.name + "." + [3]string{"ca", "cert", "key"}[i]
+			if k := l.byName[name]; file != "" && !broken[name] {
+				l.fault(k, c.from[name], []string{file}, "is of no use: "+s.setting+" is not "+s.want)
+			}
+		}
 	}
 }
 

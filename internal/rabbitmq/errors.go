@@ -1,6 +1,7 @@
 package rabbitmq
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 
@@ -31,6 +32,12 @@ func connectFault(err error, a address, host string) error {
 				"RabbitMQ at %s has no vhost %q for this user: rabbitmqctl add_vhost %q, then set_permissions",
 				host, a.vhostName(), a.vhostName())))
 		}
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return fmt.Errorf("%w: %w", err, sluice.NewFault(sluice.ErrInvalid, "QUEUE_TLS", fmt.Sprintf(
+			"the certificate of RabbitMQ at %s is not believed: name the PEM file of its authority in the setting rabbitmq.ca,"+
+				" and the server by a name that its certificate has", host)))
 	}
 	return fmt.Errorf("rabbitmq: connect to %s: %w: %w", host, sluice.ErrUnavailable, err)
 }

@@ -56,7 +56,7 @@ func Inspect(ctx context.Context, cfg Config, management string) (f Facts, err e
 		return f, err
 	}
 	conn, err := amqp.DialConfig(addr.url(0), amqp.Config{
-		TLSClientConfig: cfg.TLS, Heartbeat: cfg.Heartbeat,
+		TLSClientConfig: cfg.TLS.Clone(), Heartbeat: cfg.Heartbeat,
 		Dial: func(network, to string) (net.Conn, error) {
 			conn, err := (&net.Dialer{Timeout: cfg.DialTimeout}).DialContext(ctx, network, to)
 			if err == nil {
@@ -66,7 +66,7 @@ func Inspect(ctx context.Context, cfg Config, management string) (f Facts, err e
 		},
 	})
 	if err != nil {
-		return f, fmt.Errorf("rabbitmq: connect to %s: %w: %w", addr.host(0), sluice.ErrUnavailable, err)
+		return f, connectFault(err, addr, addr.host(0))
 	}
 	f.Version, _ = conn.Properties["version"].(string)
 	_ = conn.Close()

@@ -154,12 +154,8 @@ func (l *link[S]) dial(ctx context.Context, w *wire, n int) (*amqp.Connection, *
 	var guard *time.Timer
 	props := amqp.NewConnectionProperties()
 	props.SetClientConnectionName("sluice " + l.cfg.Node + " " + l.role)
-	tlsConfig := l.cfg.TLS
-	if tlsConfig != nil {
-		tlsConfig = tlsConfig.Clone() // the driver writes the server's name into it
-	}
 	conn, err := amqp.DialConfig(l.addr.url(n), amqp.Config{
-		Heartbeat: l.cfg.Heartbeat, Properties: props, TLSClientConfig: tlsConfig, Locale: "en_US",
+		Heartbeat: l.cfg.Heartbeat, Properties: props, TLSClientConfig: l.cfg.TLS.Clone(), Locale: "en_US",
 		Dial: func(network, addr string) (net.Conn, error) {
 			d := net.Dialer{Timeout: l.cfg.DialTimeout}
 			c, err := d.DialContext(ctx, network, addr)

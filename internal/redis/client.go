@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"embed"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -141,6 +142,12 @@ func Open(ctx context.Context, cfg Config) (*Client, error) {
 func notConnected(err error) error {
 	if answer, ok := rueidis.IsRedisErr(err); ok && code(answer) != "ERR" {
 		return &fault{kind: kindOf(code(answer)), err: err}
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return fmt.Errorf("%w: %w", err, sluice.NewFault(sluice.ErrInvalid, "REDIS_TLS",
+			"the certificate of Redis is not believed: name the PEM file of its authority in the setting redis.ca, and the "+
+				"server by a name that its certificate has"))
 	}
 	return &fault{kind: sluice.ErrUnavailable, err: err}
 }

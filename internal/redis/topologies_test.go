@@ -3,10 +3,8 @@ package redis_test
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -20,18 +18,6 @@ import (
 // acl are the rules that Sluice needs.
 func acl() servers.RedisOption {
 	return servers.User("sluice", "s3:cr@t/", "~sluice:*", "&sluice:*", "+@all", "-@dangerous", "+info")
-}
-
-// tlsOf trusts a server's own authority.
-func tlsOf(t *testing.T, s *servers.RedisServer) *tls.Config {
-	t.Helper()
-	pem, err := os.ReadFile(s.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(pem)
-	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
 func escaped(url string) string { return strings.ReplaceAll(url, "s3:cr@t/", "s3%3Acr%40t%2F") }
@@ -58,7 +44,7 @@ func TestTopologies(t *testing.T) {
 		{"alone", func(t *testing.T) redis.Config { return redis.Config{URL: servers.Redis(t).URL()} }},
 		{"TLS and a user", func(t *testing.T) redis.Config {
 			s := servers.Redis(t, servers.TLS(), acl())
-			return redis.Config{URL: escaped(s.URL()), TLS: tlsOf(t, s)}
+			return redis.Config{URL: escaped(s.URL()), TLS: servers.Trust(t, s.CA)}
 		}},
 		{"Sentinel", func(t *testing.T) redis.Config { return redis.Config{URL: servers.Sentinel(t).URL()} }},
 		{"Cluster", func(t *testing.T) redis.Config { return redis.Config{URL: servers.RedisCluster(t).URL()} }},
@@ -70,6 +56,20 @@ func TestTopologies(t *testing.T) {
 			h := open(t, tt.open(t), c)
 			h.life()
 		})
+	}
+}
+
+// TestRedisOfAStranger: a certificate that is not believed is refused at once, by the name of what is to be set.
+func TestRedisOfAStranger(t *testing.T) {
+	s := servers.Redis(t, servers.TLS())
+	other, _, _ := servers.Strangers(t)
+	for name, cfg := range map[string]*tls.Config{"another authority": servers.Trust(t, other), "the system's": nil} {
+		_, err := redis.Open(t.Context(), redis.Config{URL: s.URL(), TLS: cfg})
+		var f *sluice.Fault
+		if !errors.As(err, &f) || f.Code != "REDIS_TLS" || !errors.Is(err, sluice.ErrInvalid) ||
+			errors.Is(err, sluice.ErrUnavailable) || !strings.Contains(f.Detail, "redis.ca") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

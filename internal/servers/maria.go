@@ -20,6 +20,7 @@ const mariaPackage = "mariadb-server"
 type MariaServer struct {
 	Addr string
 	Dir  string // its data
+	CA   string // PEM file of the authority of its certificate: it speaks TLS with who asks for it
 
 	process   *process
 	socket    string
@@ -98,39 +99,42 @@ func sharedMaria(t testing.TB) *MariaServer {
 // path of one is bounded to about a hundred bytes and a test's folder may be longer.
 func newMaria(t testing.TB, dir, sockets string, port int, flags ...string) (*MariaServer, error) {
 	t.Helper()
-	server := tool(t, mariaPackage, "mariadbd", "/usr/sbin", "/usr/local/sbin")
-	install := tool(t, mariaPackage, "mariadb-install-db")
+	program, err := sqlServerOf(t)
+	if err != nil {
+		return nil, err
+	}
 	tool(t, mariaPackage, "mariadb")
 	data := filepath.Join(dir, "data")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	own := []string{"--no-defaults", "--user=" + userName(), "--datadir=" + data}
 	if _, err := os.Stat(data); os.IsNotExist(err) {
-		setUp := append(own, "--auth-root-authentication-method=normal", "--skip-test-db")
-		if _, err := run(context.Background(), install, setUp...); err != nil {
+		if err := program.make(data); err != nil {
 			// Where several are made at once, its bootstrap fails now and then, and leaves half of a folder.
 			t.Logf("servers: made once more: %v", err)
 			_ = os.RemoveAll(data)
-			if _, err := run(context.Background(), install, setUp...); err != nil {
+			if err := program.make(data); err != nil {
 				return nil, err
 			}
 		}
 	}
 	s := &MariaServer{Addr: local(port), Dir: dir, socket: filepath.Join(sockets, strconv.Itoa(port)+".s")}
+	cert, key := certificate(t, dir)
+	s.CA = filepath.Join(dir, "ca.pem")
 	// Temporary files of its own: two servers that share a folder take each other's away.
 	temporary := filepath.Join(dir, "tmp")
 	if err := os.MkdirAll(temporary, 0o700); err != nil {
 		return nil, err
 	}
-	args := append(own, "--tmpdir="+temporary, "--bind-address=127.0.0.1",
-		"--port="+strconv.Itoa(port), "--socket="+s.socket,
+	args := append(program.start[1:len(program.start):len(program.start)],
+		"--datadir="+data, "--tmpdir="+temporary, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--socket="+s.socket,
 		"--pid-file="+filepath.Join(dir, "pid"), "--skip-name-resolve", "--character-set-server=utf8mb4",
-		"--max-connections=500", "--innodb-buffer-pool-size=256M", "--innodb-log-file-size=128M")
+		"--max-connections=500", "--innodb-buffer-pool-size=256M",
+		"--ssl-ca="+s.CA, "--ssl-cert="+cert, "--ssl-key="+key)
 	args = append(args, flags...)
 	s.process = &process{
-		name: "mariadbd on " + s.Addr, log: filepath.Join(dir, "log"),
-		build: func() *exec.Cmd { return exec.Command(server, args...) },
+		name: program.name + " on " + s.Addr, log: filepath.Join(dir, "log"),
+		build: func() *exec.Cmd { return exec.Command(program.start[0], args...) },
 		ready: func(ctx context.Context) error {
 			_, err := s.sql(ctx, "CREATE USER IF NOT EXISTS sluice@'%' IDENTIFIED BY 'sluice'; "+
 				"GRANT ALL PRIVILEGES ON *.* TO sluice@'%' WITH GRANT OPTION")
@@ -138,6 +142,22 @@ func newMaria(t testing.TB, dir, sockets string, port int, flags ...string) (*Ma
 		},
 	}
 	return s, nil
+}
+
+// sqlServerOf gives the MariaDB that is installed, or the MySQL that the environment names.
+func sqlServerOf(t testing.TB) (sqlServer, error) {
+	t.Helper()
+	if root := os.Getenv(mysqlEnv); root != "" {
+		return unpackedMySQL(root)
+	}
+	own := []string{"--no-defaults", "--user=" + userName()}
+	return sqlServer{
+		name: "mariadbd",
+		setUp: append([]string{tool(t, mariaPackage, "mariadb-install-db")},
+			append(own, "--auth-root-authentication-method=normal", "--skip-test-db")...),
+		start: append([]string{tool(t, mariaPackage, "mariadbd", "/usr/sbin", "/usr/local/sbin")},
+			append(own, "--innodb-log-file-size=128M")...),
+	}, nil
 }
 
 // userName is whom mariadbd runs as: it refuses root unless told so.

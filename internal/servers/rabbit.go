@@ -24,6 +24,9 @@ const rabbitPackage = "rabbitmq-server"
 // RabbitServer is one RabbitMQ with its management plug-in; guest with the password guest may do everything.
 type RabbitServer struct {
 	Addr       string
+	TLSAddr    string // where it speaks TLS; a client's certificate is looked at where one comes
+	CA         string // PEM file of the authority of its certificate
+	Cert, Key  string // PEM files of a certificate of that authority, also for a client
 	Management string // http://host:port of the management plug-in
 	Dir        string
 
@@ -41,6 +44,8 @@ type RabbitVhost struct {
 	Control
 	Name string
 	URL  string // amqp://guest:guest@host:port/name
+	// SecureURL is the same over TLS: amqps://…
+	SecureURL string
 }
 
 // Rabbit gives a fresh virtual host on the RabbitMQ of this test process, which takes seven seconds to start at the
@@ -82,11 +87,11 @@ func OwnRabbit(t testing.TB) *RabbitVhost {
 	return s.vhost(t)
 }
 
-type rabbitPorts struct{ amqp, management, dist, epmd int }
+type rabbitPorts struct{ amqp, tls, management, dist, epmd int }
 
 func newRabbitPorts(t testing.TB) rabbitPorts {
 	t.Helper()
-	return rabbitPorts{freePort(t), freePort(t), freePort(t), freePort(t)}
+	return rabbitPorts{freePort(t), freePort(t), freePort(t), freePort(t), freePort(t)}
 }
 
 func startRabbit(t testing.TB, dir string, p rabbitPorts) (*RabbitServer, error) {
@@ -94,6 +99,11 @@ func startRabbit(t testing.TB, dir string, p rabbitPorts) (*RabbitServer, error)
 	program := tool(t, rabbitPackage, "rabbitmq-server", "/usr/lib/rabbitmq/lib/rabbitmq_server-*/sbin")
 	mapper := tool(t, "erlang-base", "epmd")
 	s := &RabbitServer{Addr: local(p.amqp), Management: "http://" + local(p.management), Dir: dir}
+	s.TLSAddr, s.CA = local(p.tls), filepath.Join(dir, "ca.pem")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s.Cert, s.Key = certificate(t, dir)
 	env, err := rabbitFiles(dir, p)
 	if err != nil {
 		return nil, err
@@ -146,8 +156,11 @@ func startRabbit(t testing.TB, dir string, p rabbitPorts) (*RabbitServer, error)
 // told that systemd watches, so that signals reach the server itself.
 func rabbitFiles(dir string, p rabbitPorts) ([]string, error) {
 	conf := fmt.Sprintf("listeners.tcp.1 = %s\nmanagement.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %d\n"+
-		"disk_free_limit.absolute = 50MB\nmanagement.rates_mode = basic\ncollect_statistics_interval = 5000\n",
-		local(p.amqp), p.management)
+		"disk_free_limit.absolute = 50MB\nmanagement.rates_mode = basic\ncollect_statistics_interval = 5000\n"+
+		"listeners.ssl.1 = %s\nssl_options.cacertfile = %[4]s/ca.pem\nssl_options.certfile = %[4]s/cert.pem\n"+
+		"ssl_options.keyfile = %[4]s/key.pem\nssl_options.verify = verify_peer\n"+
+		"ssl_options.fail_if_no_peer_cert = false\n",
+		local(p.amqp), p.management, local(p.tls), dir)
 	for _, sub := range []string{"home", "log", "mnesia"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, err
@@ -172,6 +185,7 @@ func (s *RabbitServer) vhost(t testing.TB) *RabbitVhost {
 	t.Helper()
 	v := &RabbitVhost{RabbitServer: s, Control: Control{t, s.process}, Name: fmt.Sprintf("sluice%d", s.vhosts.Add(1))}
 	v.URL = "amqp://guest:guest@" + s.Addr + "/" + v.Name
+	v.SecureURL = "amqps://guest:guest@" + s.TLSAddr + "/" + v.Name
 	everything := map[string]string{"configure": ".*", "write": ".*", "read": ".*"}
 	for _, call := range []struct {
 		path string

@@ -198,7 +198,7 @@ func TestStatementsUseTheirIndexesOnMariaDB(t *testing.T) {
 			AND o.user_id = 'u' ORDER BY (o.created_ms << 20 | o.seq % 1048573) DESC LIMIT 9`, "orders_claim"},
 		{`SELECT 1 FROM coupons o JOIN campaigns c ON c.no = o.campaign_no WHERE o.claim_id >= X'00' AND o.claim_id <= X'01'
 			AND o.user_id = 'u' ORDER BY (o.created_ms << 20 | o.seq % 1048573) DESC LIMIT 9`, "coupons_claim"},
-		{`SELECT 1 FROM orders o JOIN campaigns c ON c.no = o.campaign_no WHERE o.refund_due = 1 AND o.seq < 99
+		{`SELECT 1 FROM orders o JOIN campaigns c ON c.no = o.campaign_no WHERE o.refund_due = 1 AND o.seq < 99 << 32
 			ORDER BY o.seq DESC LIMIT 9`, "orders_refund_due"},
 		{`SELECT seq FROM orders WHERE state = 'unpaid' AND due_ms <= 9 AND campaign_no NOT IN (0, 0, 0, 0)
 			ORDER BY due_ms LIMIT 256`, "orders_due"},
@@ -210,9 +210,11 @@ func TestStatementsUseTheirIndexesOnMariaDB(t *testing.T) {
 		{`SELECT 1 FROM payments o WHERE o.claim_id = X'00'`, "payments_claim"},
 		{`SELECT seq, due_ms FROM orders WHERE state = 'unpaid' ORDER BY due_ms LIMIT 2000`, "orders_due"},
 	} {
-		plan := place.Do(`EXPLAIN ` + tc.query)
-		if !strings.Contains(plan, tc.uses) || strings.Contains(plan, "\tALL\t") || strings.Contains(plan, "filesort") &&
-			tc.uses != "orders_claim" && tc.uses != "coupons_claim" {
+		plan := place.Plan(tc.query)
+		// MySQL joins two indexes for the few that are due a refund, and sorts those.
+		sorts := tc.uses == "orders_claim" || tc.uses == "coupons_claim" || strings.Contains(plan, "index_merge")
+		if !strings.Contains(plan, tc.uses) || strings.Contains(plan, "\tALL\t") ||
+			strings.Contains(plan, "filesort") && !sorts {
 			t.Errorf("%s\nplan: %s\nwant %s", tc.query, plan, tc.uses)
 		}
 	}

@@ -49,7 +49,7 @@ func InspectMySQL(ctx context.Context, cfg MySQLConfig) (f MySQLFacts, err error
 	var us int64
 	row := db.QueryRowContext(ctx, `SELECT CAST(UNIX_TIMESTAMP(NOW(6)) * 1000000 AS SIGNED), VERSION()`)
 	if err := row.Scan(&us, &f.Version); err != nil {
-		return f, translate(err, "connect")
+		return f, notConnected(err)
 	}
 	f.Skew = time.UnixMicro(us).Sub(began.Add(time.Since(began) / 2))
 	f.TiDB = strings.Contains(f.Version, "TiDB")

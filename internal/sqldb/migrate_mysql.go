@@ -3,8 +3,10 @@ package sqldb
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"database/sql"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -63,6 +65,12 @@ func notConnected(err error) error {
 	switch myCode(err) {
 	case myDeniedDatabase, myDenied, myNoDatabase, myDeniedPlugin:
 		return fmt.Errorf("sqldb: connect: %w: %w", sluice.ErrInvalid, err)
+	}
+	var certificate *tls.CertificateVerificationError
+	if errors.As(err, &certificate) {
+		return fmt.Errorf("sqldb: connect: %w: %w", err, sluice.NewFault(sluice.ErrInvalid, "LEDGER_TLS",
+			"the certificate of the database is not believed: name the PEM file of its authority in the setting mysql.ca, and "+
+				"the server by a name that its certificate has"))
 	}
 	return translate(err, "connect")
 }

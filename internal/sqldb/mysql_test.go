@@ -40,7 +40,7 @@ func mariaUnderTest(t *testing.T, m *servers.MariaDatabase) conformance.LedgerUn
 	db.SetPermit(told)
 	return conformance.LedgerUnderTest{
 		Claims: db, Campaigns: db, Stock: db, Told: told.told,
-		Plant: func(_ *testing.T, statement string) { m.Do("SET SESSION check_constraint_checks = 0; " + statement) },
+		Plant: func(_ *testing.T, statement string) { m.Plant(statement) },
 		Restart: func(t *testing.T) conformance.LedgerUnderTest {
 			if err := db.Close(); err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package sqldb
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"fmt"
@@ -24,6 +25,8 @@ type MySQLConfig struct {
 	// URL is mysql://user:password@host:port/database. Its query may hold tls (true, skip-verify, preferred) and socket,
 	// the path of a socket in place of host and port.
 	URL string
+	// TLS is used where the URL asks for it; by default the host's name is verified against the system's roots.
+	TLS *tls.Config
 
 	Urgent     int // transactions at once: payments and what operators do; default 8
 	Claims     int // batches of claims at once; default 4
@@ -148,6 +151,10 @@ func mysqlConfig(cfg MySQLConfig) (*mysql.Config, error) {
 		default:
 			return nil, sluice.NewFault(sluice.ErrInvalid, "LEDGER_URL", "the ledger's URL has an unknown setting "+key)
 		}
+	}
+	if verified := c.TLSConfig == "true"; cfg.TLS != nil && (verified || c.TLSConfig == "skip-verify") {
+		c.TLS = cfg.TLS.Clone() // the driver writes the server's name into it
+		c.TLS.InsecureSkipVerify = !verified
 	}
 	if c.DBName == "" || strings.Contains(c.DBName, "/") {
 		return nil, sluice.NewFault(sluice.ErrInvalid, "LEDGER_URL", "the ledger's URL names no database")

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -132,20 +133,27 @@ func TestAnAnswerThatWaitsForTheLedgerHasABound(t *testing.T) {
 	}
 }
 
-// TestServeOnGuardedRedis: a node speaks to a Redis by TLS alone, and to one that knows it by name and lets it have
+// TestServeOnGuardedRedis: a node speaks to all its stores by TLS alone, to a Redis by TLS or not, and to one that knows it by name and lets it have
 // nothing but its own keys and channels; it sells out exactly on each.
 func TestServeOnGuardedRedis(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		options []servers.RedisOption
 	}{
-		{"TLS", []servers.RedisOption{servers.TLS()}},
+		{"TLS to all", []servers.RedisOption{servers.TLS()}},
 		{"a user of its own", []servers.RedisOption{servers.User("sluice", "secret", guardedRules...)}},
 		{"both", []servers.RedisOption{servers.TLS(), servers.User("sluice", "secret", guardedRules...)}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			redis, maria := servers.Redis(t, tc.options...), servers.MariaDB(t)
-			args := []string{"--admission", redis.URL(), "--queue", "redis", "--ledger", maria.URL}
+			queue, ledger := []string{"redis"}, []string{maria.URL}
+			if tc.name == "TLS to all" {
+				rabbit := servers.Rabbit(t)
+				queue = []string{rabbit.SecureURL, "--rabbitmq-ca", rabbit.CA, "--rabbitmq-cert", rabbit.Cert, "--rabbitmq-key",
+					rabbit.Key}
+				ledger = []string{maria.URL + "?tls=true", "--mysql-ca", maria.CA}
+			}
+			args := slices.Concat([]string{"--admission", redis.URL(), "--queue"}, queue, []string{"--ledger"}, ledger)
 			if redis.CA != "" {
 				args = append(args, "--redis-ca", redis.CA)
 			}
