@@ -10,6 +10,7 @@ type Decision struct {
 	ID           ClaimID
 	Kind         Kind
 	Quantity     int
+	Epoch        int64       // with ReasonQueued: that of the permit it was promised under; 0 where it is not known
 	CouponCodes  []string    // coupons: one a unit
 	Closed       CloseReason // with ClaimReleased: how the order ended
 	StartsInMS   int64       // with ReasonNotStarted

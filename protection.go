@@ -41,6 +41,7 @@ func ChallengeTypes() []ChallengeType {
 // Bounds of passes, signatures and smoothing.
 const (
 	MaxPass          = 512 // bytes of a pass
+	MaxReceipt       = 160 // bytes of a queued claim's receipt
 	MaxSpreadSec     = 60
 	SignatureSkewMS  = 60_000 // how far a signed request's timestamp may be from the server's clock, either way
 	MinNonce         = 16     // bytes of a signed request's nonce, A-Z a-z 0-9 - _

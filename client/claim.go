@@ -38,6 +38,7 @@ type Claim struct {
 	Replayed     bool          `json:"replayed"`     // the recorded answer, given again
 	RetryAfterMS int64         `json:"retry_after_ms"`
 	StartsInMS   int64         `json:"starts_in_ms"` // with NOT_STARTED
+	Receipt      string        `json:"receipt"`      // with QUEUED: shown when its outcome is asked for
 	TypicalMS    int64         `json:"typical_ms"`   // with QUEUED: what others wait at present
 	ServerTimeMS sluice.Millis `json:"server_time_ms"`
 	Claims       []string      `json:"claims"`       // with LIMIT_REACHED: the claims that take up the limit
@@ -350,6 +351,9 @@ func (c *Client) waitUntil(ctx context.Context, claim *Claim, end time.Time) (*C
 	}
 	for try := 0; claim.State == Queued && time.Now().Before(end); try++ {
 		asked := time.Now()
+		if claim.Receipt != "" {
+			k.query.Set("receipt", claim.Receipt)
+		}
 		next := Claim{RequestID: claim.RequestID}
 		wait, err := c.once(ctx, k, &next)
 		switch {

@@ -28,9 +28,25 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		OnAnswer: s.metrics.Answer, Typical: p.typical,
 	}, api.PublicDeps{
 		Gate: p.gate, Claims: p.claims, Campaigns: shopWindow{p}, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
-		Passes: p.passes,
-		Pages:  pages, SignIn: devSignIn(s),
+		Passes: p.passes, Receipts: receipts(p), Lost: lostClaims(p),
+		Pages: pages, SignIn: devSignIn(s),
 	})
+}
+
+// receipts are given where a gate can lose what it promised.
+func receipts(p *parts) api.Receipts {
+	if p.remote == nil {
+		return nil
+	}
+	return p.passKeys
+}
+
+// lostClaims ends what gates have lost.
+func lostClaims(p *parts) api.LostClaims {
+	if p.remote == nil {
+		return nil
+	}
+	return upkeep.NewLost(p.ledger, p.remote.gates, p.ledger)
 }
 
 // shopWindow gives the campaigns as buyers are told of them.

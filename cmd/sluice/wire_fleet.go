@@ -45,9 +45,10 @@ func (p *parts) openMySQL(ctx context.Context, s *server) error {
 		return err
 	}
 	with := sqldb.MySQLConfig{
-		URL: s.cfg.Ledger.Reveal(), TLS: tlsConfig, Urgent: c.Urgent, Claims: c.Claims, Background: c.Background, Readers: c.Readers,
-		MaxWaiting: c.Waiting, Dial: c.DialTimeout, Write: c.Timeout, Read: c.Timeout, LockWait: c.LockWait, Idle: c.Idle,
-		Node: p.node.ID, Remote: s.cfg.Admission.IsURL(), Log: s.log, Doubt: p.doubt(s), OnBatch: p.onBatch(s),
+		URL: s.cfg.Ledger.Reveal(), TLS: tlsConfig, Urgent: c.Urgent, Claims: c.Claims, Background: c.Background,
+		Readers: c.Readers, MaxWaiting: c.Waiting, Dial: c.DialTimeout, Write: c.Timeout, Read: c.Timeout,
+		LockWait: c.LockWait, Idle: c.Idle, Node: p.node.ID, LostGrace: s.cfg.Settle.LostGrace,
+		Remote: s.cfg.Admission.IsURL(), Log: s.log, Doubt: p.doubt(s), OnBatch: p.onBatch(s),
 	}
 	return s.await(ctx, "MySQL", func(ctx context.Context) (err error) {
 		p.ledger, err = sqldb.OpenMySQL(ctx, with)

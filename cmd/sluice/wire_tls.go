@@ -22,7 +22,8 @@ func rabbitTLS(c *config.Config) (*tls.Config, error) {
 }
 
 // trust reads the certificates that a store is believed by, those of the system where none are named, and the one that
-// this node shows where it is asked for one. nil where nothing is set: the driver's own way. An error names the setting.
+// this node shows where it is asked for one. nil where nothing is set: the driver's own way. An error names the
+// setting.
 func trust(store, ca, cert, key string) (*tls.Config, error) {
 	if ca == "" && cert == "" {
 		return nil, nil

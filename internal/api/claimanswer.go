@@ -22,6 +22,7 @@ type claimAnswer struct {
 	CouponCodes  []string `json:"coupon_codes,omitempty" doc:"Coupons, quantity above 1: all codes"`
 	Replayed     bool     `json:"replayed" doc:"This request id was answered before"`
 	RetryAfterMS int64    `json:"retry_after_ms" doc:"With BUSY and TOO_FREQUENT when to try, with QUEUED when to ask"`
+	Receipt      string   `json:"receipt,omitempty" doc:"With QUEUED: to be shown when asking"`
 	TypicalMS    int64    `json:"typical_ms" doc:"With QUEUED: how long it takes at present, else 0"`
 	StartsInMS   int64    `json:"starts_in_ms,omitempty" doc:"With NOT_STARTED: how long until the opening"`
 	Reference    string   `json:"reference,omitempty" doc:"With BLOCKED: what support can look up"`
@@ -47,8 +48,9 @@ func (c *call) decision(d sluice.Decision, now sluice.Millis) {
 	if c.lang != langEN {
 		h.SetCanonical(headerLanguage, []byte("zh-CN"))
 	}
+	campaign := unsafeString(c.paramBytes("id"))
 	typical := c.typical(&d)
-	c.out = appendDecision(c.out[:0], &d, unsafeString(c.paramBytes("id")), c.lang, now, typical)
+	c.out = appendDecision(c.out[:0], &d, campaign, c.lang, now, typical, c.receipt(&d, campaign, now))
 	c.raw(status, typeJSON, c.out)
 }
 
@@ -93,10 +95,10 @@ func (c *call) typical(d *sluice.Decision) int64 {
 	return typical
 }
 
-// appendDecision appends a claimAnswer as JSON; typical is of a queued claim, ms. It allocates nothing where out has
-// room.
+// appendDecision appends a claimAnswer as JSON; typical is of a queued claim, ms, and receipt may be empty. It
+// allocates nothing where out has room.
 func appendDecision(
-	out []byte, d *sluice.Decision, campaign string, l lang, now sluice.Millis, typical int64,
+	out []byte, d *sluice.Decision, campaign string, l lang, now sluice.Millis, typical int64, receipt []byte,
 ) []byte {
 	message := reasonText[d.Reason][l]
 	if d.State == sluice.ClaimReleased {
@@ -128,6 +130,9 @@ func appendDecision(
 	}
 	out = strconv.AppendInt(out, d.RetryAfterMS, 10)
 	out = strconv.AppendInt(append(out, `,"typical_ms":`...), typical, 10)
+	if len(receipt) > 0 {
+		out = appendQuoted(append(out, `,"receipt":`...), unsafeString(receipt))
+	}
 	if d.StartsInMS > 0 {
 		out = strconv.AppendInt(append(out, `,"starts_in_ms":`...), d.StartsInMS, 10)
 	}
@@ -207,6 +212,6 @@ func decisionOf(r *sluice.ClaimRecord) sluice.Decision {
 	}
 	return sluice.Decision{
 		Reason: r.Code, State: r.State, HasID: true, ID: r.ID, Kind: kind, Quantity: r.Quantity, CouponCodes: r.CouponCodes,
-		Closed: r.Closed,
+		Closed: r.Closed, Epoch: r.Epoch,
 	}
 }

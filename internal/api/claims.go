@@ -20,6 +20,21 @@ type Claims interface {
 	UserClaims(ctx context.Context, user, campaign string) ([]sluice.ClaimRecord, error)
 }
 
+// Receipts says what a queued claim was promised, to whoever shows it when nobody else knows any more.
+type Receipts interface {
+	// AppendReceipt appends the receipt of a claim that was promised at now under an epoch of its campaign; nothing
+	// where it needs none.
+	AppendReceipt(dst []byte, now sluice.Millis, campaign string, id sluice.ClaimID, quantity int, epoch int64) []byte
+	// ReadReceipt gives the claim as its receipt tells it, without its user; false for what is no receipt of it.
+	ReadReceipt(now sluice.Millis, id sluice.ClaimID, text string) (sluice.Claim, bool)
+}
+
+// LostClaims ends claims that were promised and that nobody has any more.
+type LostClaims interface {
+	// Lost records that the claim is lost, or that it has a row after all. ErrConflict: it may still turn up.
+	Lost(ctx context.Context, c sluice.Claim) (sluice.Outcome, error)
+}
+
 // claimRequest documents the body of a claim; claimBody reads it.
 type claimRequest struct {
 	RequestID string `json:"request_id,omitempty" minLength:"1" maxLength:"128" doc:"The same id gives the same claim"`
@@ -61,7 +76,11 @@ func claimRoutes() []route {
 				summary: "The outcome of a claim", tag: "Claims", response: claimAnswer{},
 				detail: "To its owner only. It answers as soon as there is an outcome, QUEUED where there is none within " +
 					"wait_ms. 404 means that no claim came to be so far: send the same request id again.",
-				query: []paramDoc{{"wait_ms", "integer", "How long to wait for the outcome", 0, maxWait.Milliseconds()}},
+				query: []paramDoc{
+					{"wait_ms", "integer", "How long to wait for the outcome", 0, maxWait.Milliseconds()},
+					{"receipt", "string", "Of the queued answer: with it a claim that was lost with its server and with Redis " +
+						"ends as LOST, not as 404", 1, sluice.MaxReceipt},
+				},
 			},
 		},
 		{
@@ -156,6 +175,15 @@ func (p *Public) result(c *call) {
 		return
 	}
 	record, err := p.await(id, time.Duration(wait)*time.Millisecond)
+	if errors.Is(err, sluice.ErrNotFound) && c.ctx.QueryArgs().Has("receipt") {
+		if record, err = p.lost(c, id); err == nil && record.State == sluice.ClaimQueued {
+			d := decisionOf(&record)
+			shown := c.ctx.QueryArgs().Peek("receipt")
+			c.out = appendDecision(c.out[:0], &d, record.Campaign, c.lang, c.now(), c.typical(&d), shown)
+			c.raw(http.StatusOK, typeJSON, c.out)
+			return
+		}
+	}
 	switch {
 	case errors.Is(err, sluice.ErrNotFound), err == nil && record.User != c.identity.User:
 		c.problem(noClaim())
@@ -163,9 +191,39 @@ func (p *Public) result(c *call) {
 		c.problem(err)
 	default:
 		d := decisionOf(&record)
-		c.out = appendDecision(c.out[:0], &d, record.Campaign, c.lang, c.now(), c.typical(&d))
+		c.out = appendDecision(c.out[:0], &d, record.Campaign, c.lang, c.now(), c.typical(&d),
+			c.receipt(&d, record.Campaign, record.At))
 		c.raw(http.StatusOK, typeJSON, c.out)
 	}
+}
+
+// lost ends a claim that neither ledger nor gate knows, by its owner's receipt: it is recorded as lost, or queued as
+// long as it may still turn up. ErrNotFound: that is no receipt of it.
+func (p *Public) lost(c *call, id sluice.ClaimID) (sluice.ClaimRecord, error) {
+	if p.deps.Receipts == nil || p.deps.Lost == nil {
+		return sluice.ClaimRecord{}, sluice.ErrNotFound
+	}
+	claim, ok := p.deps.Receipts.ReadReceipt(c.now(), id, string(c.ctx.QueryArgs().Peek("receipt")))
+	if !ok {
+		return sluice.ClaimRecord{}, sluice.ErrNotFound
+	}
+	claim.User = c.identity.User
+	_, err := p.deps.Lost.Lost(c.context(), claim)
+	switch {
+	case errors.Is(err, sluice.ErrConflict):
+		return sluice.ClaimRecord{Claim: claim, State: sluice.ClaimQueued, Code: sluice.ReasonQueued}, nil
+	case err != nil:
+		return sluice.ClaimRecord{}, err
+	}
+	return p.deps.Claims.ClaimRecord(c.context(), id)
+}
+
+// receipt gives the receipt of a queued claim that was promised at the time at, nothing for any other one.
+func (c *call) receipt(d *sluice.Decision, campaign string, at sluice.Millis) []byte {
+	if d.Reason != sluice.ReasonQueued || c.p.deps.Receipts == nil {
+		return nil
+	}
+	return c.p.deps.Receipts.AppendReceipt(nil, at, campaign, d.ID, d.Quantity, d.Epoch)
 }
 
 func noClaim() *Problem {
@@ -224,7 +282,8 @@ func (p *Public) ownClaims(c *call) {
 			out = append(out, ',')
 		}
 		d := decisionOf(&found[i])
-		out = appendDecision(out, &d, found[i].Campaign, c.lang, c.now(), c.typical(&d))
+		out = appendDecision(out, &d, found[i].Campaign, c.lang, c.now(), c.typical(&d),
+			c.receipt(&d, found[i].Campaign, found[i].At))
 	}
 	c.out = append(out, `]}`...)
 	c.raw(http.StatusOK, typeJSON, c.out)

@@ -81,6 +81,8 @@ type PublicConfig struct {
 type PublicDeps struct {
 	Gate      Gate
 	Claims    Claims
+	Receipts  Receipts   // nil: nobody can lose a claim
+	Lost      LostClaims // with Receipts
 	Campaigns Campaigns
 	Orders    Orders
 	Coupons   Coupons

@@ -25,7 +25,8 @@ type Config struct {
 	Degraded         Degraded      `key:"degraded"`
 	Backlog          int           `key:"backlog" min:"1000" max:"100000000" default:"500000"`
 	Settle           struct {
-		Workers int `key:"workers" min:"0" max:"16" default:"2"`
+		Workers   int           `key:"workers" min:"0" max:"16" default:"2"`
+		LostGrace time.Duration `key:"lost_grace" min:"1s" max:"1h" default:"1m"`
 	} `key:"settle"`
 	Redis    Redis    `key:"redis"`
 	MySQL    MySQL    `key:"mysql"`

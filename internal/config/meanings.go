@@ -22,6 +22,8 @@ var meanings = map[string]string{
 	"degraded.rate":  "Claims a second that a node lets through to SQL while Redis is away.",
 	"backlog":        "Claims admitted and not settled yet, of one campaign, beyond which claims are BUSY.",
 	"settle.workers": "Settling transactions that this node has under way at once; 0: it leaves settling to other nodes.",
+	"settle.lost_grace": "How long after gates that lost something were armed anew a claim may still turn up, " +
+		"before its owner is told LOST.",
 	"redis.prefix": "What every key in Redis and every name in RabbitMQ begins with: installations that share one " +
 		"differ in it.",
 	"redis.ca":                 "PEM file with the certificates that rediss:// is believed by; empty: the system's.",

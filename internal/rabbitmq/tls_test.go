@@ -3,6 +3,7 @@ package rabbitmq_test
 import (
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -110,8 +111,8 @@ func TestBrokerOfAStranger(t *testing.T) {
 				!strings.Contains(f.Detail, "rabbitmq.ca") || !strings.Contains(f.Detail, v.TLSAddr) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if err != nil && strings.Contains(err.Error(), "guest:") {
-				t.Errorf("%s: the password shows: %v", name, err)
+			if text := fmt.Sprint(err); strings.Contains(text, "guest:") {
+				t.Errorf("%s: the password shows: %s", name, text)
 			}
 		}
 	}

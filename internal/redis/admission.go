@@ -320,9 +320,9 @@ func (a *Admission) decide(c *campaign, claim *sluice.Claim, r *answer) sluice.D
 	set := c.set.Load()
 	switch r.verdict {
 	case VerdictAdmitted:
-		return queuedNow(set.Kind, claim.ID, claim.Quantity, false)
+		return queuedNow(set.Kind, claim.ID, claim.Quantity, r.call.epoch, false)
 	case VerdictQueued:
-		return queuedNow(set.Kind, claim.ID, claim.Quantity, !r.call.again)
+		return queuedNow(set.Kind, claim.ID, claim.Quantity, r.call.epoch, !r.call.again)
 	case VerdictLive, VerdictEnded:
 		return a.settled(c, claim.ID, claim.Quantity, r.verdict == VerdictLive)
 	case VerdictReused:

@@ -26,10 +26,10 @@ func unknown(c *campaign, id sluice.ClaimID, quantity int) sluice.Decision {
 	}
 }
 
-func queuedNow(kind sluice.Kind, id sluice.ClaimID, quantity int, replayed bool) sluice.Decision {
+func queuedNow(kind sluice.Kind, id sluice.ClaimID, quantity int, epoch int64, replayed bool) sluice.Decision {
 	return sluice.Decision{
 		Reason: sluice.ReasonQueued, State: sluice.ClaimQueued, Replayed: replayed, HasID: true, ID: id, Kind: kind,
-		Quantity: quantity,
+		Quantity: quantity, Epoch: epoch,
 	}
 }
 
@@ -72,7 +72,7 @@ func (a *Admission) settled(c *campaign, id sluice.ClaimID, quantity int, live b
 		a.promised.drop([]sluice.ClaimID{id}) // a copy that came while it was being settled may have promised it again
 		return recorded(c.set.Load().Kind, &f.rec, quantity)
 	case live:
-		return queuedNow(c.set.Load().Kind, id, quantity, true)
+		return queuedNow(c.set.Load().Kind, id, quantity, 0, true)
 	}
 	return unknown(c, id, quantity)
 }
@@ -92,7 +92,7 @@ func (a *Admission) Replay(
 		if own.Quantity != quantity {
 			return sluice.Refuse(sluice.ReasonRequestIDReused), true
 		}
-		return a.assured(ctx, c, own.Source, queuedNow(c.set.Load().Kind, claim, quantity, true)), true
+		return a.assured(ctx, c, own.Source, queuedNow(c.set.Load().Kind, claim, quantity, own.Epoch, true)), true
 	}
 	select {
 	case a.looks <- struct{}{}:
@@ -120,7 +120,7 @@ func (a *Admission) recall(
 		if missed := a.promised.keep(claims, textOf(claims), a.mono()); len(missed) > 0 {
 			return a.offer(c, claims)[0], true
 		}
-		return a.assured(ctx, c, pending.Source, queuedNow(set.Kind, id, quantity, true)), true
+		return a.assured(ctx, c, pending.Source, queuedNow(set.Kind, id, quantity, pending.Epoch, true)), true
 	}
 	f, ok := a.records.do(&id)
 	switch {

@@ -62,6 +62,7 @@ type inCommon struct {
 	again     bool  // the call was sent more than once, so that a replay may be its own
 	available int64
 	now       sluice.Millis
+	epoch     int64 // of the gate that answered
 }
 
 // inOwn is what few claims have.
@@ -144,7 +145,7 @@ func (l *lane) answer(set *sluice.Campaign, claims []sluice.Claim, reply AdmitRe
 		refuse(rs, status, retrySealedMS)
 		return
 	}
-	call := &inCommon{again: again, available: reply.Available, now: reply.Now}
+	call := &inCommon{again: again, available: reply.Available, now: reply.Now, epoch: reply.Epoch}
 	won := 0
 	for i := range reply.Claims {
 		r := &reply.Claims[i]

@@ -127,9 +127,9 @@ func newMaria(t testing.TB, dir, sockets string, port int, flags ...string) (*Ma
 		return nil, err
 	}
 	args := append(program.start[1:len(program.start):len(program.start)],
-		"--datadir="+data, "--tmpdir="+temporary, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port), "--socket="+s.socket,
-		"--pid-file="+filepath.Join(dir, "pid"), "--skip-name-resolve", "--character-set-server=utf8mb4",
-		"--max-connections=500", "--innodb-buffer-pool-size=256M",
+		"--datadir="+data, "--tmpdir="+temporary, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(port),
+		"--socket="+s.socket, "--pid-file="+filepath.Join(dir, "pid"), "--skip-name-resolve",
+		"--character-set-server=utf8mb4", "--max-connections=500", "--innodb-buffer-pool-size=256M",
 		"--ssl-ca="+s.CA, "--ssl-cert="+cert, "--ssl-key="+key)
 	args = append(args, flags...)
 	s.process = &process{

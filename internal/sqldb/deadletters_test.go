@@ -284,21 +284,31 @@ func TestLostOnlyWhereItIs(t *testing.T) {
 				}
 				r.now += tc.wait
 				c, known := goods("g", "u", "r"), goods("g", "v", "r")
+				if _, err := r.Lost(t.Context(), c, int64(len(tc.causes))); faultCode(err) != "NOT_LOST" {
+					t.Errorf("the gates were looked at in an epoch that is over: %v", err)
+				}
 				c.Epoch, known.Epoch = tc.epoch, int64(len(tc.causes)+1)
 				settleAll(t, r.DB, known)
 				if known.Epoch = tc.epoch; tc.lost {
-					out, err := r.Lost(t.Context(), known)
+					out, err := r.Lost(t.Context(), known, int64(len(tc.causes)+1))
 					if err != nil || out.Reason != sluice.ReasonConfirmed || !out.Replayed {
 						t.Errorf("one that the ledger knows: %+v %v", out, err)
 					}
 				}
 				for range 2 {
-					out, err := r.Lost(t.Context(), c)
+					out, err := r.Lost(t.Context(), c, int64(len(tc.causes)+1))
 					switch {
 					case !tc.lost && faultCode(err) != "NOT_LOST":
 						t.Errorf("%+v %v", out, err)
 					case tc.lost && (err != nil || out.Reason != sluice.ReasonLost || out.State != sluice.ClaimRejected):
 						t.Errorf("%+v %v", out, err)
+					}
+				}
+				if tc.lost { // the message comes after all
+					for _, out := range settleAll(t, r.DB, c) {
+						if out.Reason != sluice.ReasonLost || out.State != sluice.ClaimRejected || !out.Replayed {
+							t.Errorf("settled late: %+v", out)
+						}
 					}
 				}
 				var back int
@@ -313,6 +323,31 @@ func TestLostOnlyWhereItIs(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLostAgainHasItsGraceAgain: what outlived one loss and not the next may turn up for as long once more.
+func TestLostAgainHasItsGraceAgain(t *testing.T) {
+	onEach(t, func(t *testing.T, open opener) {
+		r := openLetters(t, open)
+		create(t, r.DB, priced("g"))
+		c := goods("g", "u", "r")
+		c.Epoch = 1
+		for epoch := int64(1); epoch <= 2; epoch++ {
+			if did, err := r.OpenEpoch(t.Context(), "g", epoch, sluice.EpochLost); err != nil || !did {
+				t.Fatal(did, err)
+			}
+			if err := r.EpochArmed(t.Context(), "g", epoch+1); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := r.Lost(t.Context(), c, epoch+1); faultCode(err) != "NOT_LOST" {
+				t.Errorf("loss %d: %+v %v", epoch, out, err)
+			}
+			r.now += 60_000
+		}
+		if out, err := r.Lost(t.Context(), c, 3); err != nil || out.Reason != sluice.ReasonLost {
+			t.Errorf("after both: %+v %v", out, err)
+		}
+	})
 }
 
 func TestRunsAreOnRecord(t *testing.T) {

@@ -2,6 +2,7 @@ package sqldb_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -48,8 +49,9 @@ func TestMySQLOverTLS(t *testing.T) {
 				func() error { _, err := sqldb.InspectMySQL(t.Context(), tc.cfg); return err },
 			} {
 				err := open()
+				text := fmt.Sprint(err)
 				if faultCode(err) != tc.code || !errors.Is(err, sluice.ErrInvalid) || errors.Is(err, sluice.ErrUnavailable) ||
-					!strings.Contains(err.Error(), "mysql.ca") {
+					!strings.Contains(text, "mysql.ca") {
 					t.Error(err)
 				}
 			}

@@ -84,23 +84,24 @@ func (t *tx) recordedClaim(c sluice.Claim, kind sluice.Kind) (out sluice.Outcome
 // Lost records that a claim which was promised under the epoch c.Epoch is lost, gives its units back and answers with
 // the outcome: of the ledger's own row, where it has one after all. The caller has the claim from its owner's
 // receipt, and has seen that no gate holds it. It is an ErrConflict Fault NOT_LOST unless some epoch since was opened
-// because the one before it was lost (a planned one takes every claim along), an epoch after that is armed, and the
-// grace since then is over. ErrNotFound: there is no such campaign.
-func (db *DB) Lost(ctx context.Context, c sluice.Claim) (out sluice.Outcome, err error) {
+// because the one before it was lost (a planned one takes every claim along), an epoch after that is armed, the grace
+// since then is over, and the campaign's epoch is still seen, under which the gates were looked at. ErrNotFound: there
+// is no such campaign.
+func (db *DB) Lost(ctx context.Context, c sluice.Claim, seen int64) (out sluice.Outcome, err error) {
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
-		no, _, err := t.lockCampaign(c.Campaign)
+		no, epoch, err := t.lockCampaign(c.Campaign)
 		if err != nil {
 			return err
 		}
 		now := sluice.MillisOf(db.cfg.Now())
 		var armed int64
 		err = t.row(`SELECT COUNT(*) FROM epochs a WHERE a.campaign_no = ? AND a.armed_ms > 0 AND a.armed_ms <= ?
-			AND a.epoch >= (SELECT MIN(l.epoch) FROM epochs l WHERE l.campaign_no = ? AND l.cause = 'lost' AND l.epoch > ?)`,
+			AND a.epoch >= (SELECT MAX(l.epoch) FROM epochs l WHERE l.campaign_no = ? AND l.cause = 'lost' AND l.epoch > ?)`,
 			[]any{no, int64(now) - db.cfg.LostGrace.Milliseconds(), no, c.Epoch}, &armed)
 		if err != nil {
 			return err
 		}
-		if c.Epoch == 0 || armed == 0 {
+		if c.Epoch == 0 || armed == 0 || epoch != seen {
 			return sluice.NewFault(sluice.ErrConflict, "NOT_LOST", "the claim may still turn up")
 		}
 		out, err = t.reject(c, sluice.ReasonLost)

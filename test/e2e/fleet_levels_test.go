@@ -133,8 +133,8 @@ func TestAnAnswerThatWaitsForTheLedgerHasABound(t *testing.T) {
 	}
 }
 
-// TestServeOnGuardedRedis: a node speaks to all its stores by TLS alone, to a Redis by TLS or not, and to one that knows it by name and lets it have
-// nothing but its own keys and channels; it sells out exactly on each.
+// TestServeOnGuardedRedis: a node speaks to all its stores by TLS alone, and to a Redis that knows it by name and lets
+// it have nothing but its own keys and channels; it sells out exactly on each.
 func TestServeOnGuardedRedis(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

@@ -240,7 +240,8 @@ export class Sluice {
       options.onProgress?.({ step: "queued", claim, since_ms: this.o.mono() - began });
       const asked = this.o.mono();
       try {
-        const path = `/v1/claims/${encodeURIComponent(claim.claim_id!)}?wait_ms=${pollWait}`;
+        const shown = claim.receipt ? `&receipt=${claim.receipt}` : "";
+        const path = `/v1/claims/${encodeURIComponent(claim.claim_id!)}?wait_ms=${pollWait}${shown}`;
         claim = await this.call("GET", path, { signal: options.signal, mine: true, timeout: pollWait + 5000 });
         failed = 0;
       } catch (e) {

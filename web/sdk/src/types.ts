@@ -16,6 +16,8 @@ export interface Claim {
   order_id?: string;
   coupon_code?: string;
   coupon_codes?: string[];
+  /** With `QUEUED`: shown when asking, so that a claim which is lost is told so. */
+  receipt?: string;
   replayed: boolean;
   retry_after_ms: number;
   /** With `QUEUED`: what others wait at present; 0 where that is not known. */
