@@ -29,7 +29,7 @@ const (
 // sweeps. It is the one place where a transaction that others have undone is run again.
 type crew struct {
 	db    *DB
-	pool  *sql.DB
+	pools [numLanes]*sql.DB
 	lanes [numLanes]chan struct{} // a place for each connection
 	most  time.Duration           // for a whole transaction
 
@@ -41,8 +41,8 @@ type crew struct {
 	work    sync.WaitGroup
 }
 
-func newCrew(db *DB, pool *sql.DB, places [numLanes]int, read time.Duration) *crew {
-	c := &crew{db: db, pool: pool, most: txReads * read}
+func newCrew(db *DB, pools [numLanes]*sql.DB, places [numLanes]int, read time.Duration) *crew {
+	c := &crew{db: db, pools: pools, most: txReads * read}
 	for l, n := range places {
 		c.lanes[l] = make(chan struct{}, n)
 	}
@@ -96,7 +96,7 @@ func (c *crew) write(ctx context.Context, l lane, fn func(*tx) error) error {
 		return err
 	}
 	defer func() { <-c.lanes[l] }()
-	return c.again(fn)
+	return c.again(l, fn)
 }
 
 // place waits for one of the lane's connections.
@@ -122,11 +122,11 @@ func (c *crew) place(ctx context.Context, l lane) error {
 
 // again runs fn in a transaction until it is through, or has failed in a way that running it again cannot help. It is
 // not begun again once it has taken the time of a statement: whoever waits for it has given up by then.
-func (c *crew) again(fn func(*tx) error) error {
+func (c *crew) again(l lane, fn func(*tx) error) error {
 	start := time.Now()
 	lost := 0
 	for run := 1; ; run++ {
-		err := c.transact(fn)
+		err := c.transact(l, fn)
 		late := run >= maxAgain || time.Since(start) >= c.most/txReads
 		switch {
 		case err == nil || errors.Is(err, sluice.ErrUncertain):
@@ -152,7 +152,7 @@ func isSentinel(err error) bool {
 }
 
 // transact runs fn in one transaction. ErrUncertain comes only from a commit.
-func (c *crew) transact(fn func(*tx) error) error {
+func (c *crew) transact(l lane, fn func(*tx) error) error {
 	start := time.Now()
 	stats := BatchStats{Ops: 1, Failed: true}
 	defer func() {
@@ -163,7 +163,7 @@ func (c *crew) transact(fn func(*tx) error) error {
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), c.most)
 	defer cancel()
-	conn, err := c.pool.Conn(ctx)
+	conn, err := c.pools[l].Conn(ctx)
 	if err != nil {
 		return translate(err, "connect")
 	}

@@ -31,7 +31,7 @@ func (db *DB) Plant(ctx context.Context, statement string) error {
 		})
 		return errors.Join(err, e)
 	}
-	conn, e := db.crew.pool.Conn(ctx)
+	conn, e := db.crew.pools[laneUrgent].Conn(ctx)
 	if e != nil {
 		return e
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -76,19 +77,28 @@ func OpenMySQL(ctx context.Context, cfg MySQLConfig) (*DB, error) {
 	writing := base.Clone()
 	silent := cfg.Read.Round(time.Second) + 2*time.Second
 	writing.Params["wait_timeout"] = fmt.Sprint(int(silent / time.Second))
-	writers, err := openPool(writing, cfg.Urgent+cfg.Claims+cfg.Background, min(cfg.Idle, silent/2))
+	writers, err := openPool(writing, cfg.Urgent+cfg.Background, min(cfg.Idle, silent/2))
 	if err != nil {
+		return nil, err
+	}
+	// Only batches of claims are sent several statements at a time: their texts are constants.
+	batching := writing.Clone()
+	batching.MultiStatements = true
+	settlers, err := openPool(batching, cfg.Claims, min(cfg.Idle, silent/2))
+	if err != nil {
+		_ = writers.Close()
 		return nil, err
 	}
 	reading := base.Clone()
 	reading.ReadTimeout = cfg.Scan
 	readers, err := openPool(reading, cfg.Readers, cfg.Idle)
 	if err != nil {
-		_ = writers.Close()
+		_ = errors.Join(writers.Close(), settlers.Close())
 		return nil, err
 	}
 	db.rdb = &pool{DB: readers, texts: &db.texts}
-	db.crew = newCrew(db, writers, [numLanes]int{cfg.Urgent, cfg.Claims, cfg.Background}, base.ReadTimeout)
+	db.crew = newCrew(db, [numLanes]*sql.DB{laneUrgent: writers, laneClaims: settlers, laneBackground: writers},
+		[numLanes]int{laneUrgent: cfg.Urgent, laneClaims: cfg.Claims, laneBackground: cfg.Background}, base.ReadTimeout)
 	return db, nil
 }
 
@@ -119,11 +129,7 @@ func (cfg *MySQLConfig) defaults() {
 // stopMySQL lets what waits finish and closes the connections.
 func (db *DB) stopMySQL() error {
 	db.crew.stop()
-	err := db.crew.pool.Close()
-	if e := db.rdb.Close(); err == nil {
-		err = e
-	}
-	return err
+	return errors.Join(db.crew.pools[laneUrgent].Close(), db.crew.pools[laneClaims].Close(), db.rdb.Close())
 }
 
 // mysqlConfig reads the URL.

@@ -21,9 +21,11 @@ func (t *tx) event(at sluice.Millis, typ string, campaignNo int64, subject strin
 
 // eventBatch appends one row that stands for one event per claim id.
 func (t *tx) eventBatch(at sluice.Millis, typ string, campaignNo int64, ids []byte) error {
-	_, err := t.exec(`INSERT INTO events (at_ms, type, campaign_no, ids) VALUES (?, ?, ?, ?)`, at, typ, campaignNo, ids)
+	_, err := t.exec(insertEventBatch, at, typ, campaignNo, ids)
 	return err
 }
+
+const insertEventBatch = `INSERT INTO events (at_ms, type, campaign_no, ids) VALUES (?, ?, ?, ?)`
 
 // audit appends one row to the audit log. before and after are marshalled to JSON; nil stays empty.
 func (t *tx) audit(at sluice.Millis, a sluice.Actor, action, object string, before, after any) error {

@@ -251,29 +251,47 @@ type saleChange struct {
 	at                sluice.Millis
 }
 
-// closeSale writes the campaign's counters, in one conditional update, and its event.
+// updateSale changes the campaign's counters where they fit.
+const updateSale = `UPDATE campaigns SET held = held + ?1, sold = sold + ?2, claims = claims + ?3
+	WHERE no = ?4 AND held + sold + ?1 + ?2 <= total`
+
+// closeSale writes the campaign's counters, in one conditional update, and its events.
 func (t *tx) closeSale(no int64, id string, kind sluice.Kind, terms *terms, c saleChange) error {
 	if c.wrote == 0 {
 		return nil
 	}
-	n, err := t.exec(`UPDATE campaigns SET held = held + ?1, sold = sold + ?2, claims = claims + ?3
-		WHERE no = ?4 AND held + sold + ?1 + ?2 <= total`, c.held, c.sold, c.wrote, no)
-	if err != nil {
+	if err := fitted(id, c.held+c.sold)(t.exec(updateSale, c.held, c.sold, c.wrote, no)); err != nil {
 		return err
 	}
-	if n != 1 {
-		return fmt.Errorf("sqldb: %d units do not fit %s any more", c.held+c.sold, id)
+	for _, typ := range eventsOf(kind, terms, c.ids) {
+		if err := t.eventBatch(c.at, typ, no, c.ids); err != nil {
+			return err
+		}
 	}
-	if len(c.ids) == 0 {
+	return nil
+}
+
+// fitted judges what updateSale has come to.
+func fitted(id string, units int64) func(rows int64, err error) error {
+	return func(rows int64, err error) error {
+		if err == nil && rows != 1 {
+			err = fmt.Errorf("sqldb: %d units do not fit %s any more", units, id)
+		}
+		return err
+	}
+}
+
+// eventsOf gives the types of the events that claims which were confirmed are told by.
+func eventsOf(kind sluice.Kind, terms *terms, confirmed []byte) []string {
+	switch {
+	case len(confirmed) == 0:
 		return nil
+	case kind == sluice.KindCoupon:
+		return []string{"coupon.issued"}
+	case terms.Goods.PriceMinor > 0:
+		return []string{"order.created"}
 	}
-	if kind == sluice.KindCoupon {
-		return t.eventBatch(c.at, "coupon.issued", no, c.ids)
-	}
-	if err := t.eventBatch(c.at, "order.created", no, c.ids); err != nil || terms.Goods.PriceMinor > 0 {
-		return err
-	}
-	return t.eventBatch(c.at, "order.paid", no, c.ids)
+	return []string{"order.created", "order.paid"}
 }
 
 // insert writes the live rows of a claim, unless it is there already or its user has no room; false then.

@@ -121,13 +121,10 @@ func (t *tx) settleMany(b *batch) error {
 				return err
 			}
 		}
-		if err := b.insert(s); err != nil {
+		if err := b.close(s); err != nil {
 			if myPoison(err) && !b.careful {
 				return errCareful
 			}
-			return err
-		}
-		if err := b.close(s); err != nil {
 			return err
 		}
 	}

@@ -26,13 +26,20 @@ func (b *batch) insert(s *sale) error {
 	if len(s.values) == 0 {
 		return nil
 	}
+	text, args := s.rowsText()
+	_, err := b.t.conn.ExecContext(b.t.ctx, string(text), args...)
+	return err
+}
+
+// rowsText gives the statement that writes the rows that have gathered, and lets them go.
+func (s *sale) rowsText() (text []byte, args []any) {
 	into, width := orderInto, orderValues
 	if s.kind == sluice.KindCoupon {
 		into, width = couponInto, couponValues
 	}
 	row := `(` + questionMarks(width) + `)`
 	n := len(s.values) / width
-	text := make([]byte, 0, len(into)+n*(len(row)+1))
+	text = make([]byte, 0, len(into)+n*(len(row)+1)+1024)
 	text = append(text, into...)
 	for i := range n {
 		if i > 0 {
@@ -40,15 +47,38 @@ func (b *batch) insert(s *sale) error {
 		}
 		text = append(text, row...)
 	}
-	_, err := b.t.conn.ExecContext(b.t.ctx, string(text), s.values...)
-	s.values = s.values[:0]
-	return err
+	args, s.values = s.values, nil
+	return text, args
 }
 
-// close writes what the batch means for the campaign: its counters, in one conditional update, and its event.
+// close writes what the batch means for the campaign: its rows, its event, and its counters in one conditional update.
+// They go to the server in one call, since the others wait for the campaign's lock meanwhile.
 func (b *batch) close(s *sale) error {
 	if s.settled > 0 && !b.refuse {
 		b.t.permits = append(b.t.permits, sluice.PermitOp{Kind: sluice.PermitSettled, Campaign: s.id, Units: s.settled})
 	}
-	return b.t.closeSale(s.no, s.id, s.kind, &s.terms, saleChange{s.held, s.sold, s.wrote, s.ids, s.at})
+	if s.wrote == 0 {
+		return nil
+	}
+	var text []byte
+	var args []any
+	if len(s.values) > 0 {
+		text, args = s.rowsText()
+		text = append(text, ';')
+	}
+	add := func(query string, with ...any) {
+		st := b.t.db.texts.of(query)
+		text = append(text, st.text...)
+		args = append(args, arrange(st, with)...)
+	}
+	for _, typ := range eventsOf(s.kind, &s.terms, s.ids) {
+		add(insertEventBatch, s.at, typ, s.no, s.ids)
+		text = append(text, ';')
+	}
+	add(updateSale, s.held, s.sold, s.wrote, s.no)
+	r, err := b.t.conn.ExecContext(b.t.ctx, string(text), args...)
+	if err != nil {
+		return err
+	}
+	return fitted(s.id, s.held+s.sold)(r.RowsAffected()) // of the last statement
 }
