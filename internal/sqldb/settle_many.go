@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -217,13 +218,28 @@ func (t *tx) places(ids []string) (map[string]place, error) {
 	return found, rows.Err()
 }
 
-// lock takes the campaign's lock and reads it as it is then, with the payment clock, whose row is not locked.
+// lockSale takes a campaign's lock and reads it as it is then, with the payment clock, whose row is not locked.
+const lockSale = `SELECT id, per_user_limit, epoch, total, held, sold, claims, terms,
+	(SELECT stopped_ms FROM payment_clock WHERE one = 1), (SELECT since_ms FROM payment_clock WHERE one = 1)
+	FROM campaigns WHERE no = ? FOR UPDATE`
+
+// lock takes the campaign's lock.
 func (s *sale) lock(t *tx) error {
+	rows, err := t.rows(lockSale, s.no)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), error(sluice.ErrNotFound))
+	}
+	return s.locked(t, rows)
+}
+
+// locked takes down the campaign's row as lockSale reads it.
+func (s *sale) locked(t *tx, row scanner) error {
 	var text, id string
-	err := t.row(`SELECT id, per_user_limit, epoch, total, held, sold, claims, terms,
-		(SELECT stopped_ms FROM payment_clock WHERE one = 1), (SELECT since_ms FROM payment_clock WHERE one = 1)
-		FROM campaigns WHERE no = ? FOR UPDATE`, []any{s.no},
-		&id, &s.limit, &s.epoch, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows, &text,
+	err := row.Scan(&id, &s.limit, &s.epoch, &s.stock.Total, &s.stock.Held, &s.stock.Sold, &s.rows, &text,
 		&s.clock.Stopped, &s.clock.Since)
 	if err != nil {
 		return fmt.Errorf("sqldb: campaign no. %d: %w", s.no, err)

@@ -1,9 +1,12 @@
 package sqldb
 
 import (
+	"cmp"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/sluice-sale/sluice"
@@ -32,20 +35,20 @@ func (b *batch) read() error {
 	if err := b.readAll(); err != nil {
 		return err
 	}
-	if err := b.lock(); err != nil {
-		return err
+	for _, s := range b.sales {
+		if err := b.lockAndRead(s); err != nil {
+			return err
+		}
 	}
 	if slices.ContainsFunc(b.sales, func(s *sale) bool { return s.rows-s.seen > maxMissed }) {
 		clear(b.used)
 		clear(b.known)
-		return b.readAll()
-	}
-	for _, s := range b.sales {
-		if s.rows > s.seen {
-			if err := b.readSince(s); err != nil {
-				return err
-			}
+		if err := b.readAll(); err != nil {
+			return err
 		}
+	}
+	if b.refuse {
+		return b.leases()
 	}
 	return nil
 }
@@ -60,20 +63,42 @@ func (b *batch) count() error {
 	return nil
 }
 
-// readSince reads the rows that were written after the batch had counted them and before it had the lock.
-func (b *batch) readSince(s *sale) error {
+// lockAndRead takes a campaign's lock and reads the rows that were written after the batch had counted them, in one
+// call: the others wait for the lock meanwhile. Of more rows than are looked at one by one it reads nothing of use.
+func (b *batch) lockAndRead(s *sale) error {
 	users := map[string]struct{}{}
 	for _, i := range s.claims {
 		users[b.claims[i].User] = struct{}{}
 	}
 	before := maps.Clone(b.known)
-	between := []any{s.no<<32 | s.seen, s.no<<32 | s.rows}
-	return b.readRows(claimTable(s.kind), `WHERE seq > ? AND seq <= ? ORDER BY seq`, between,
-		func(id sluice.ClaimID, user string) bool {
+	lock := b.t.db.texts.of(lockSale)
+	rows, err := b.t.conn.QueryContext(b.t.ctx, lock.text+`; `+knownRows(claimTable(s.kind))+
+		` WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
+		append(arrange(lock, []any{s.no}), s.no<<32|s.seen, s.no<<32|math.MaxUint32, maxMissed+1)...)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	if !rows.Next() {
+		return cmp.Or(rows.Err(), error(sluice.ErrNotFound))
+	}
+	if err := s.locked(b.t, rows); err != nil {
+		return err
+	}
+	if rows.Next() || !rows.NextResultSet() {
+		return cmp.Or(rows.Err(), errors.New("sqldb: the rows since were not read"))
+	}
+	for rows.Next() {
+		err := b.known1(rows, func(id sluice.ClaimID, user string) bool {
 			_, was := before[id] // it came between the count and the look
 			_, asked := users[user]
 			return asked && !was
 		})
+		if err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // readAll finds the batch's claims that are there, and what its users have used.
@@ -126,27 +151,32 @@ func (b *batch) readUsers(table string, keys []sluice.UserKey, limits []any) err
 	if table == "coupons" {
 		text = append(text, ` ORDER BY claim_id, n`...)
 	}
-	return b.readRows(table, string(text), limits, func(sluice.ClaimID, string) bool { return true })
+	return b.readRows(table, string(text), limits)
 }
 
-// readRows takes down the rows of a query that are wanted.
-func (b *batch) readRows(table, where string, args []any, want func(sluice.ClaimID, string) bool) error {
-	code := `NULL`
-	if table == "coupons" {
-		code = `code`
-	}
-	rows, err := b.t.conn.QueryContext(b.t.ctx, `SELECT claim_id, user_id, limit_no, quantity, live_units, limit_units,
-		campaign_no, rejected, `+code+` FROM `+table+` `+where, args...)
+// readRows takes down the rows of a query.
+func (b *batch) readRows(table, where string, args []any) error {
+	rows, err := b.t.conn.QueryContext(b.t.ctx, knownRows(table)+` `+where, args...)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
-		if err := b.known1(rows, want); err != nil {
+		if err := b.known1(rows, func(sluice.ClaimID, string) bool { return true }); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
+}
+
+// knownRows reads a table's rows as known1 takes them.
+func knownRows(table string) string {
+	code := `NULL`
+	if table == "coupons" {
+		code = `code`
+	}
+	return `SELECT claim_id, user_id, limit_no, quantity, live_units, limit_units, campaign_no, rejected, ` + code +
+		` FROM ` + table
 }
 
 // appendHex begins a literal of bytes.
