@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import { newPage } from './lib/browser.mjs';
-import { everyLook, holds, looks, settled, signIn } from './lib/console.mjs';
+import { bothSchemes, everyLook, locales, settled, signIn } from './lib/console.mjs';
 import { startServer } from './lib/sluice.mjs';
 
 const server = await startServer({ after });
@@ -102,11 +102,11 @@ test('a wrong link, a part of one and none say the same; another link in the sam
 test('the page for whoever has a link, in every look', async (t) => {
   const url = await made();
   const faults = [];
-  for (const [lang, colorScheme] of looks) {
+  for (const [lang, locale] of Object.entries(locales)) {
     for (const [what, at] of [['a shared report', url], ['a link that has ended', `${server.adminUrl}/shared/report#slr_${'B'.repeat(43)}`]]) {
-      const page = await stranger(t, at, { locale: lang === 'zh' ? 'zh-CN' : 'en-US', colorScheme, timezoneId: 'Asia/Shanghai' });
+      const page = await stranger(t, at, { locale, timezoneId: 'Asia/Shanghai' });
       await settled(page);
-      faults.push(...await holds(page, `${what}, ${lang}, ${colorScheme}`, lang, colorScheme), ...page.faults);
+      faults.push(...await bothSchemes(page, what, lang), ...page.faults);
       await page.context().close();
     }
   }
@@ -161,7 +161,7 @@ test('one difference is repaired by typing, with before and after; what has move
   assert.deepEqual((await cells()).map((x) => x.replace(/\s+/g, ' ').trim()), ['Side Before After', 'Gate nothing live · 2', 'Ledger live · 2 live · 2', 'On sale −2']);
   const go = dialog(page).getByRole('button', { name: 'Repair this one' });
   await dialog(page).locator('input').nth(0).fill('seen in the dry run');
-  await go.click();
+  await go.dispatchEvent('click');
   assert.deepEqual(page.repairs, [], 'it was not typed yet');
   await dialog(page).locator('input').nth(1).fill('spring');
   await go.click();

@@ -12,7 +12,7 @@ const kept = 'sluice-shared';
  */
 export function takeSecret(): string {
   const found = form.exec(location.hash)?.[1];
-  if (location.hash) history.replaceState(null, '', location.pathname + location.search);
+  if (location.href.includes('#')) history.replaceState(null, '', location.pathname + location.search);
   try {
     if (found) sessionStorage.setItem(kept, found);
     return found ?? sessionStorage.getItem(kept) ?? '';
