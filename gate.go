@@ -187,6 +187,8 @@ type NodeStanding struct {
 	Epochs map[string]int64 `json:"epochs,omitempty"` // by campaign: the epoch that it admits in
 	Cut    []string         `json:"cut,omitempty"`    // campaigns whose breaker is open: it does not ask the gate for them
 	Passes map[string]int64 `json:"passes,omitempty"` // by campaign: passes that it has handed out since it began
+	// Pages: by campaign to come, about how many buyers' pages that were open in the last minute have told it so.
+	Pages map[string]int64 `json:"pages,omitempty"`
 }
 
 // Known says whether the node has told its standing.

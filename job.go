@@ -29,7 +29,8 @@ type Job struct {
 	Node      string // that works on it
 	Ask       json.RawMessage
 	Result    json.RawMessage // nil until there is one
-	Fault     string          // why it failed
+	Code      string          // what kind of fault it was, in capitals: STOPPED, INTERRUPTED, that of a Fault …
+	Fault     string          // why it failed or stopped, in English
 	Cancel    bool            // somebody wants it to stop
 	CreatedAt Millis
 	BeatAt    Millis // when its node told of it last

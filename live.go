@@ -94,6 +94,7 @@ type Health struct {
 	Skew        time.Duration        // the largest of a live node's clock, either way
 	Letters     int64                // dead letters that wait for a person; -1: not known
 	Passes      map[string]int64     // by campaign: handed out by the nodes that live, since each began
+	Pages       map[string]int64     // by campaign to come: buyers' pages open in the last minute, about
 	Oldest      Millis               // when the oldest message of the queue came; zero: nothing waits, or no queue
 }
 
@@ -136,6 +137,7 @@ type LiveLook struct {
 	PerSecond int64             // units that are settled a second
 	Passes    int64             // handed out by the nodes that live, since each began
 	PassRate  int64             // of them a second
+	Pages     int64             // buyers' pages open in the last minute, about; zero once it has started
 	Exact     bool              // the last measure came out exactly
 	ExactAt   Millis            // when one did last
 	Off       int64             // by how many units the last measure did not

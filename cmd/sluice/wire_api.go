@@ -25,7 +25,7 @@ func (p *parts) newPublic(s *server) (*api.Public, error) {
 		PaymentSecrets: s.cfg.Payment.Secret.Bytes(), MaxConns: s.cfg.Limits.Connections,
 		ReadTimeout: s.cfg.Limits.ReadTimeout, IdleTimeout: s.cfg.Limits.IdleTimeout, MaxBody: int(s.cfg.Limits.Body),
 		OnClaim:  func(_ sluice.Reason, took time.Duration) { s.metrics.Claim(took) },
-		OnAnswer: s.metrics.Answer, Typical: p.typical,
+		OnAnswer: s.metrics.Answer, OnPage: p.gate.PageOpen, Typical: p.typical,
 	}, api.PublicDeps{
 		Gate: p.gate, Claims: p.claims, Campaigns: shopWindow{p}, Orders: p.orders, Coupons: p.coupons, Keys: p.keys,
 		Passes: p.passes, Receipts: receipts(p), Lost: lostClaims(p),

@@ -94,7 +94,7 @@ func (p *parts) standing() (s sluice.NodeStanding) {
 	if p.remote != nil {
 		s = p.remote.admission.Standing()
 	}
-	s.Passes = map[string]int64{}
+	s.Passes, s.Pages = map[string]int64{}, p.gate.PagesOpen()
 	now := sluice.MillisOf(time.Now())
 	for id, n := range p.passes.Issued() {
 		if c, ok := p.gate.Campaign(id); ok && now < c.EndsAt { // a heartbeat does not grow with what is over

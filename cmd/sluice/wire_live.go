@@ -42,7 +42,7 @@ func (p *parts) health(ctx context.Context) sluice.Health {
 			h.Parts["payments"] = sluice.PartMarked
 		}
 	}
-	h.Passes = p.passes.Issued()
+	h.Passes, h.Pages = p.passes.Issued(), p.gate.PagesOpen()
 	if p.fleet != nil {
 		p.fleetHealth(ctx, &h)
 	}
@@ -79,6 +79,9 @@ func (p *parts) fleetHealth(ctx context.Context, h *sluice.Health) {
 		if n.ID != self { // its own are in already, as they are now
 			for id, issued := range n.Standing.Passes {
 				h.Passes[id] += issued
+			}
+			for id, open := range n.Standing.Pages {
+				h.Pages[id] += open
 			}
 		}
 		if n.Settings == latest {

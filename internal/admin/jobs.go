@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,9 +167,10 @@ func (d *Jobs) run(j sluice.Job, a sluice.Actor, work Work) {
 	j.Total, j.Done, j.Failed, j.EndedAt, j.State = p.Total, p.Done, p.Failed, d.now(), sluice.JobDone
 	switch {
 	case err != nil && (stopped || d.ctx.Err() != nil):
-		j.State, j.Fault = sluice.JobCancelled, "stopped before its end; what was done stays done"
+		j.State, j.Code, j.Fault = sluice.JobCancelled, "STOPPED", "stopped before its end; what was done stays done"
 	case err != nil:
-		j.State, j.Fault = sluice.JobFailed, cutTo(err.Error(), 500)
+		j.State = sluice.JobFailed
+		j.Code, j.Fault = jobFault(err)
 		d.cfg.Log.Error("a job failed", "job", j.ID, "kind", j.Kind, "err", err)
 	}
 	if result != nil {
@@ -182,6 +184,20 @@ func (d *Jobs) run(j sluice.Job, a sluice.Actor, work Work) {
 	if err := d.cfg.Ledger.EndJob(end, j); err != nil {
 		d.cfg.Log.Error("a job has ended, and that is not recorded", "job", j.ID, "err", err)
 	}
+}
+
+// jobFault gives the code of what a job failed of and a sentence of it in English.
+func jobFault(err error) (code, text string) {
+	var f *sluice.Fault
+	switch {
+	case errors.As(err, &f):
+		code = f.Code
+	case errors.Is(err, sluice.ErrUnavailable), errors.Is(err, context.DeadlineExceeded):
+		code = "UNAVAILABLE"
+	default:
+		code = "INTERNAL"
+	}
+	return code, cutTo(strings.TrimPrefix(err.Error(), code+": "), 500)
 }
 
 // attempt turns a panic of the work into an error: one job that goes wrong is not the end of the server.

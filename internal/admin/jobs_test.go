@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,20 @@ func settled(t *testing.T, d *admin.Jobs, id string) sluice.Job {
 	}
 }
 
+// failedOf: a job that failed has the code of its fault, and says why.
+func failedOf(t *testing.T, d *admin.Jobs) {
+	t.Helper()
+	for kind, want := range map[string][2]string{
+		"fail": {"INTERNAL", "broken"}, "panic": {"INTERNAL", "admin: a job panicked: oh"},
+		"full": {"BLOCKLIST_FULL", "import: BLOCKLIST_FULL: there are 9"}, "away": {"UNAVAILABLE", "write: "},
+	} {
+		j := settled(t, d, kind)
+		if j.State != sluice.JobFailed || j.Code != want[0] || !strings.HasPrefix(j.Fault, want[1]) {
+			t.Errorf("%s: %+v", kind, j)
+		}
+	}
+}
+
 func TestJobsGoOnByThemselves(t *testing.T) {
 	s := newStack(t)
 	begun := make(chan struct{}, 10)
@@ -43,6 +58,12 @@ func TestJobsGoOnByThemselves(t *testing.T) {
 		},
 		"fail": func(context.Context, sluice.Job, sluice.Actor, func(sluice.JobProgress)) (any, error) {
 			return nil, errors.New("broken")
+		},
+		"full": func(context.Context, sluice.Job, sluice.Actor, func(sluice.JobProgress)) (any, error) {
+			return nil, fmt.Errorf("import: %w", sluice.NewFault(sluice.ErrConflict, "BLOCKLIST_FULL", "there are 9"))
+		},
+		"away": func(context.Context, sluice.Job, sluice.Actor, func(sluice.JobProgress)) (any, error) {
+			return nil, fmt.Errorf("write: %w", sluice.ErrUnavailable)
 		},
 		"panic": func(context.Context, sluice.Job, sluice.Actor, func(sluice.JobProgress)) (any, error) { panic("oh") },
 		"wait": func(ctx context.Context, _ sluice.Job, _ sluice.Actor, _ func(sluice.JobProgress)) (any, error) {
@@ -55,10 +76,11 @@ func TestJobsGoOnByThemselves(t *testing.T) {
 	start := func(id, kind string) (sluice.Job, error) {
 		return d.Start(t.Context(), sluice.Job{ID: id, Kind: kind, Ask: json.RawMessage(`{"n":1}`)}, by)
 	}
-	for _, kind := range []string{"count", "fail", "panic"} {
+	for _, kind := range []string{"count", "fail", "panic", "full", "away"} {
 		if j, err := start(kind, kind); err != nil || j.State != sluice.JobRunning || j.Author != "Olga" {
 			t.Fatalf("%s: %+v %v", kind, j, err)
 		}
+		settled(t, d, kind)
 	}
 	if j := settled(t, d, "count"); j.State != sluice.JobDone || j.Done != 2 || j.Failed != 1 || j.Total != 3 ||
 		string(j.Result) != `{"asked":{"n":1},"by":"Olga"}` {
@@ -67,11 +89,7 @@ func TestJobsGoOnByThemselves(t *testing.T) {
 	if j, err := start("count", "count"); err != nil || j.State != sluice.JobDone {
 		t.Errorf("the same again is begun again: %+v %v", j, err)
 	}
-	for _, kind := range []string{"fail", "panic"} {
-		if j := settled(t, d, kind); j.State != sluice.JobFailed || j.Fault == "" {
-			t.Errorf("%s: %+v", kind, j)
-		}
-	}
+	failedOf(t, d)
 	for _, tt := range []sluice.Job{{Kind: "none"}, {Kind: "count", ID: "a/b"},
 		{Kind: "count", ID: strings.Repeat("x", 65)},
 		{Kind: "count", Reason: strings.Repeat("x", 600)}, {Kind: "count", Ask: make(json.RawMessage, 2<<20)}} {
@@ -91,7 +109,7 @@ func TestJobsGoOnByThemselves(t *testing.T) {
 	if _, err := d.Cancel(t.Context(), "w1", by); err != nil {
 		t.Fatal(err)
 	}
-	if j := settled(t, d, "w1"); j.State != sluice.JobCancelled {
+	if j := settled(t, d, "w1"); j.State != sluice.JobCancelled || j.Code != "STOPPED" {
 		t.Errorf("cancelled: %+v", j)
 	}
 	d.Stop()
@@ -101,7 +119,7 @@ func TestJobsGoOnByThemselves(t *testing.T) {
 	if _, err := start("late", "count"); err == nil {
 		t.Error("a desk that has stopped starts jobs")
 	}
-	if all, err := d.List(t.Context(), sluice.JobQuery{Limit: 50}); err != nil || len(all) != 7 {
+	if all, err := d.List(t.Context(), sluice.JobQuery{Limit: 50}); err != nil || len(all) != 9 {
 		t.Errorf("%d jobs, %v", len(all), err)
 	}
 }

@@ -65,7 +65,7 @@ func (d *Blocklist) ImportWork(
 	}
 	body, ok := d.staged.take(ask.Staged)
 	if !ok {
-		return nil, fmt.Errorf("admin: the list of this job is gone")
+		return nil, sluice.NewFault(sluice.ErrConflict, "LIST_GONE", "the list of this job is gone: import it again")
 	}
 	res, err := d.importList(ctx, bytes.NewReader(body), false, a, told)
 	if err != nil {

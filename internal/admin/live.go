@@ -200,7 +200,7 @@ func (l *Live) refresh(ctx context.Context, id string, w *watched) error {
 	if dt := now - w.soldAt; w.soldAt > 0 && dt > 0 {
 		v.PerSecond = max(0, (settled-w.sold)*1000/int64(dt))
 	}
-	v.Passes = v.Health.Passes[id]
+	v.Passes, v.Pages = v.Health.Passes[id], v.Health.Pages[id]
 	if dt := now - w.soldAt; w.soldAt > 0 && dt > 0 {
 		v.PassRate = max(0, (v.Passes-w.passes)*1000/int64(dt))
 	}

@@ -217,3 +217,39 @@ func TestSessionsWhileTheLedgerIsAway(t *testing.T) {
 }
 
 func hashOf(key string) [sha256.Size]byte { return sha256.Sum256([]byte(key)) }
+
+// TestAPlantedCookieIsNeverTakenOver: who signs in with a cookie that somebody else has put into the browser, made up
+// or of a session of theirs, gets a new one; what was planted stands for nobody else than before.
+func TestAPlantedCookieIsNeverTakenOver(t *testing.T) {
+	s := newStack(t)
+	key := func(name, role string) string {
+		return s.want(201, "POST", "/v1/admin/api-keys", object{"role": role, "name": name}).get(t, "key").(string)
+	}
+	attacker := s.signIn(key("Mallory", "viewer"))
+	victim := key("Olga", "operator")
+	who := func(cookie string) (name any, status int) {
+		a := s.call("", "GET", "/v1/admin/sessions/current", nil, "Authorization", "", "Cookie", cookie)
+		if a.status == http.StatusOK {
+			name = a.get(t, "name")
+		}
+		return name, a.status
+	}
+	madeUp := "sluice_session=" + strings.Repeat("A", 43)
+	for _, planted := range []string{madeUp, attacker.cookie, attacker.cookie + "; " + madeUp, "sluice_session="} {
+		a := s.call("", "POST", "/v1/admin/sessions", object{"key": victim}, "Authorization", "", "Cookie", planted)
+		given, _, _ := strings.Cut(a.header.Get("Set-Cookie"), ";")
+		if a.status != http.StatusCreated || a.get(t, "name") != "Olga" || len(given) < len(madeUp) ||
+			strings.Contains(planted, given) || a.get(t, "csrf_token") == attacker.csrf {
+			t.Errorf("%s: %d %s, cookie %q", planted, a.status, a.body, given)
+		}
+		if name, _ := who(given); name != "Olga" {
+			t.Errorf("%s: the new cookie stands for %v", planted, name)
+		}
+	}
+	if name, status := who(madeUp); status != http.StatusUnauthorized {
+		t.Errorf("what was made up stands for %v: %d", name, status)
+	}
+	if name, _ := who(attacker.cookie); name != "Mallory" {
+		t.Errorf("the attacker's cookie stands for %v", name)
+	}
+}

@@ -47,6 +47,7 @@ type (
 	}
 	auditFileOutput struct {
 		Disposition string       `header:"Content-Disposition"`
+		Cut         string       `header:"Sluice-Cut" doc:"Present where more matched: how many rows the file has"`
 		Body        []auditEntry `nullable:"false"`
 	}
 	auditPageOutput struct {
@@ -92,11 +93,12 @@ func (a *Admin) registerAudit(api huma.API) {
 	huma.Register(api, op("GET", "/v1/admin/audit-log.json",
 		"The audit log as a file, at most 10000 rows, newest first", sluice.RoleSupport),
 		func(ctx context.Context, in *AuditFilter) (*auditFileOutput, error) {
-			rows, err := desk.Audit(ctx, in.query(maxCSVRows))
+			rows, err := desk.Audit(ctx, in.query(maxCSVRows+1))
 			if err != nil {
 				return nil, problemOf(err)
 			}
-			return &auditFileOutput{`attachment; filename="audit-log.json"`, auditEntries(rows)}, nil
+			rows, cut := cutAt(rows)
+			return &auditFileOutput{`attachment; filename="audit-log.json"`, cut, auditEntries(rows)}, nil
 		})
 }
 

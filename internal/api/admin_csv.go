@@ -20,7 +20,17 @@ const maxCSVRows = 10_000
 type csvOutput struct {
 	ContentType string `header:"Content-Type"`
 	Disposition string `header:"Content-Disposition"`
+	Cut         string `header:"Sluice-Cut" doc:"Present where more matched: how many rows the file has, the newest"`
 	Body        []byte
+}
+
+// cutAt gives the rows of an export, which was asked for one row more than it may have, and how many these are where
+// that one was there; empty where nothing was left out.
+func cutAt(all []sluice.AuditEntry) (rows []sluice.AuditEntry, cut string) {
+	if len(all) <= maxCSVRows {
+		return all, ""
+	}
+	return all[:maxCSVRows], strconv.Itoa(maxCSVRows)
 }
 
 // csvOf writes rows as CSV under a file name made of safe characters.
@@ -47,7 +57,8 @@ func csvOf(name string, rows [][]string) (*csvOutput, error) {
 		}
 		return '_'
 	}, name)
-	return &csvOutput{"text/csv; charset=utf-8", fmt.Sprintf("attachment; filename=%q", name), b.Bytes()}, nil
+	return &csvOutput{ContentType: "text/csv; charset=utf-8", Disposition: fmt.Sprintf("attachment; filename=%q", name),
+		Body: b.Bytes()}, nil
 }
 
 // safeCell keeps a spreadsheet from taking a cell for a formula: titles, names and reasons are what people wrote.
@@ -91,13 +102,19 @@ func (a *Admin) registerCSV(api huma.API) {
 	if desk := a.deps.Audit; desk != nil {
 		o := op("GET", "/v1/admin/audit-log.csv", "The audit log for a spreadsheet, at most 10000 rows, newest first",
 			sluice.RoleSupport)
+		o.Description += " Where more matched, header Sluice-Cut says how many it has."
 		csvResponse(&o)
 		huma.Register(api, o, func(ctx context.Context, in *AuditFilter) (*csvOutput, error) {
-			all, err := desk.Audit(ctx, in.query(maxCSVRows))
+			all, err := desk.Audit(ctx, in.query(maxCSVRows+1))
 			if err != nil {
 				return nil, problemOf(err)
 			}
-			return csvOf("audit-log.csv", auditRows(all))
+			all, cut := cutAt(all)
+			out, err := csvOf("audit-log.csv", auditRows(all))
+			if err == nil {
+				out.Cut = cut
+			}
+			return out, err
 		})
 	}
 }

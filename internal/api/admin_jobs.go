@@ -56,7 +56,8 @@ type (
 		Node       string          `json:"node" doc:"That works on it"`
 		Ask        any             `json:"ask,omitempty" doc:"What was asked for"`
 		Result     any             `json:"result,omitempty" doc:"By kind"`
-		Fault      string          `json:"fault,omitempty" doc:"Why it failed or stopped"`
+		FaultCode  string          `json:"fault_code,omitempty" doc:"What kind: STOPPED, INTERRUPTED, LIST_GONE …"`
+		Fault      string          `json:"fault,omitempty" doc:"Why it failed or stopped, in English"`
 		Cancelling bool            `json:"cancelling,omitempty" doc:"Somebody wants it to stop"`
 		CreatedAt  time.Time       `json:"created_at"`
 		BeatAt     time.Time       `json:"beat_at" doc:"When its node told of it last"`
@@ -84,7 +85,7 @@ type (
 
 func jobAnswerOf(j *sluice.Job) jobAnswer {
 	a := jobAnswer{ID: j.ID, Kind: j.Kind, State: j.State, Object: j.Object, Author: j.Author, Reason: j.Reason,
-		Total: j.Total, Done: j.Done, Failed: j.Failed, Node: j.Node, Fault: j.Fault, Cancelling: j.Cancel,
+		Total: j.Total, Done: j.Done, Failed: j.Failed, Node: j.Node, FaultCode: j.Code, Fault: j.Fault, Cancelling: j.Cancel,
 		CreatedAt: j.CreatedAt.Time(), BeatAt: j.BeatAt.Time(), EndedAt: moment(j.EndedAt)}
 	if len(j.Ask) > 0 {
 		a.Ask = j.Ask

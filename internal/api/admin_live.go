@@ -78,6 +78,9 @@ type (
 		Issued int64 `json:"issued" doc:"By the nodes that live, since each began"`
 		PerSec int64 `json:"per_s"`
 	}
+	liveWaiting struct {
+		Pages int64 `json:"pages" doc:"About: each open page of buyers speaks once a minute, to any node"`
+	}
 	liveAnswer struct {
 		AsOfMS    int64                `json:"as_of_ms"`
 		State     sluice.CampaignState `json:"state"`
@@ -101,6 +104,7 @@ type (
 		Backlog   liveBacklog          `json:"backlog"`
 		Checks    liveChecks           `json:"checks"`
 		Passes    *livePasses          `json:"passes,omitempty" doc:"Where the campaign asks for passes"`
+		Waiting   *liveWaiting         `json:"waiting,omitempty" doc:"Before the start: pages open in the last minute"`
 		Unpaid    *liveUnpaid          `json:"unpaid,omitempty" doc:"Of goods"`
 		Health    liveHealth           `json:"health"`
 		Switches  []liveSwitch         `json:"switches,omitempty" nullable:"false" doc:"Set for server or campaign"`
@@ -150,6 +154,9 @@ func liveAnswerOf(v *sluice.LiveLook) liveAnswer {
 	}
 	if cmp.Or(c.Protection.Pass, sluice.PassOff) != sluice.PassOff || c.Protection.Signature {
 		a.Passes = &livePasses{v.Passes, v.PassRate}
+	}
+	if v.At < c.StartsAt {
+		a.Waiting = &liveWaiting{v.Pages}
 	}
 	if c.Kind == sluice.KindGoods {
 		u := &v.Unpaid

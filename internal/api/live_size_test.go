@@ -28,10 +28,11 @@ func TestTheLargestLook(t *testing.T) {
 	const at, many = sluice.Millis(1_796_000_000_000), int64(99_999_999)
 	long := strings.Repeat("暂停活动，请等待通知", 20)
 	v := sluice.LiveLook{At: at, Phase: "degraded", Rate: many, RateAt: at, Peak: many, PeakAt: at, Failing: many,
-		PerSecond: many, Passes: many, PassRate: many, ExactAt: at, Off: many, Next: at, More: true}
+		PerSecond: many, Passes: many, PassRate: many, Pages: many, ExactAt: at, Off: many, Next: at, More: true}
 	v.Campaign.Kind, v.Campaign.State, v.Campaign.ControlNote = sluice.KindGoods, sluice.StateFrozen, long
 	v.Campaign.Stock.Total, v.Campaign.Stock.Held, v.Campaign.Stock.Sold = many, many, many
 	v.Campaign.Available, v.Campaign.Queued, v.Campaign.Revision, v.Campaign.SoldOutAt = many, many, many, at
+	v.Campaign.StartsAt, v.Campaign.Protection.Pass = at+1, sluice.PassAlways
 	v.Verified = sluice.Verification{UnitsOverTotal: many, UsersOverLimit: many, Drift: many, CheckedAt: at}
 	b := sluice.Bucket{Start: at, Width: 1000}
 	for _, r := range sluice.Reasons() {

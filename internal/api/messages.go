@@ -178,6 +178,7 @@ var codeText = map[string]text{
 	"UNKNOWN_FIRED":       {"No risk rule did anything under this reference", "没有此编号的风控记录"},
 	"RULE_CHANGED":        {"Somebody changed the rule meanwhile", "规则已被他人修改"},
 	"RULES_FULL":          {"There are too many risk rules", "风控规则过多"},
+	"LIST_GONE":           {"The file of this import is gone", "此次导入的文件已不在"},
 	"NO_IMPORT":           {"Nothing can be imported here", "此处不支持导入"},
 	"KEY_REVOKED":         {"The API key is revoked", "该 API 密钥已吊销"},
 	"UNKNOWN_KEY":         {"There is no such API key", "API 密钥不存在"},

@@ -73,6 +73,7 @@ type PublicConfig struct {
 	ClaimTimeout, RequestTimeout           time.Duration
 	OnClaim                                func(r sluice.Reason, took time.Duration) // may be nil; must not block
 	OnAnswer                               func(status int)                          // may be nil; must not block
+	OnPage                                 func(campaign string)                     // a buyer's page is open; likewise
 	// Typical is what a queued claim waits for; may be nil.
 	Typical func() time.Duration
 }

@@ -87,3 +87,11 @@ func TestMeterIsBounded(t *testing.T) {
 		t.Errorf("%d bytes; %d of 1000 claims of a farm were let through", size, free)
 	}
 }
+
+// TestPageOpenAllocatesNothing: an open page that says so costs no memory, known or not.
+func TestPageOpenAllocatesNothing(t *testing.T) {
+	r := newRig(t, nil)
+	if n := testing.AllocsPerRun(200, func() { r.PageOpen("spring"); r.PageOpen("nowhere") }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

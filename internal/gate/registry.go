@@ -26,6 +26,7 @@ type entry struct {
 	seed     sluice.Seed
 	hasSeed  bool // the opening is spread
 	levels   *campaignLevels
+	pages    *pageSlots
 }
 
 // PutCampaign takes over a campaign, new or changed. Claims see it at once. The campaign's slices and maps must not be
@@ -87,10 +88,10 @@ func (g *Gate) newEntry(c *sluice.Campaign, old *entry) *entry {
 		tally: g.tally.of(c.ID, c.StartsAt),
 	}
 	if old != nil {
-		e.salt, e.bucket, e.levels = old.salt, old.bucket, old.levels
+		e.salt, e.bucket, e.levels, e.pages = old.salt, old.bucket, old.levels, old.pages
 	} else {
 		e.salt = maphash.String(g.seed, c.ID)
-		e.bucket, e.levels = new(bucket), new(campaignLevels)
+		e.bucket, e.levels, e.pages = new(bucket), new(campaignLevels), new(pageSlots)
 	}
 	e.protect(s)
 	e.bucket.setRate(s.maxRate(c))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/sluice-sale/sluice"
@@ -18,11 +19,29 @@ func scanJob(scan func(...any) error) (j sluice.Job, err error) {
 	var ask, result string
 	err = scan(&j.ID, &j.Kind, &j.State, &j.Object, &j.Author, &j.KeyID, &j.Reason, &j.Total, &j.Done, &j.Failed, &j.Node,
 		&ask, &result, &j.Fault, &j.Cancel, &j.CreatedAt, &j.BeatAt, &j.EndedAt)
+	j.Code, j.Fault = splitFault(j.Fault)
 	j.Ask = json.RawMessage(ask)
 	if result != "" {
 		j.Result = json.RawMessage(result)
 	}
 	return j, err
+}
+
+// A fault is kept behind its code, as a Fault tells it: earlier versions read and write a text alone.
+var faultCode = regexp.MustCompile(`^([A-Z][A-Z_]*[A-Z]): `)
+
+func joinFault(code, text string) string {
+	if code == "" {
+		return text
+	}
+	return code + ": " + text
+}
+
+func splitFault(kept string) (code, text string) {
+	if m := faultCode.FindStringSubmatch(kept); m != nil {
+		return m[1], kept[len(m[0]):]
+	}
+	return "", kept
 }
 
 // jobState is a job as the audit log shows it.
@@ -53,7 +72,7 @@ func (db *DB) CreateJob(ctx context.Context, j sluice.Job, a sluice.Actor) (is s
 		is, made = j, true
 		_, err = t.exec(`INSERT INTO jobs (`+jobColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			j.ID, j.Kind, string(j.State), j.Object, j.Author, j.KeyID, j.Reason, j.Total, j.Done, j.Failed, j.Node,
-			string(j.Ask), string(j.Result), j.Fault, 0, j.CreatedAt, j.BeatAt, j.EndedAt)
+			string(j.Ask), string(j.Result), joinFault(j.Code, j.Fault), 0, j.CreatedAt, j.BeatAt, j.EndedAt)
 		if err != nil {
 			return err
 		}
@@ -141,8 +160,8 @@ func (db *DB) BeatJob(ctx context.Context, id string, p sluice.JobProgress, now 
 func (db *DB) EndJob(ctx context.Context, j sluice.Job) error {
 	return db.write(ctx, laneUrgent, func(t *tx) error {
 		_, err := t.exec(`UPDATE jobs SET state = ?, result = ?, fault = ?, total = ?, done = ?, failed = ?, beat_ms = ?,
-			ended_ms = ? WHERE id = ? AND state = 'running'`, string(j.State), string(j.Result), j.Fault, j.Total, j.Done,
-			j.Failed, j.EndedAt, j.EndedAt, j.ID)
+			ended_ms = ? WHERE id = ? AND state = 'running'`, string(j.State), string(j.Result), joinFault(j.Code, j.Fault),
+			j.Total, j.Done, j.Failed, j.EndedAt, j.EndedAt, j.ID)
 		return err
 	})
 }
@@ -179,7 +198,7 @@ func (db *DB) LoseJobs(ctx context.Context, before, forget, now sluice.Millis) e
 		for i := range lost {
 			j := &lost[i]
 			_, err := t.exec(`UPDATE jobs SET state = 'failed', fault = ?, ended_ms = ? WHERE id = ? AND state = 'running' AND
-				beat_ms = ?`, interrupted(j), now, j.ID, j.BeatAt)
+				beat_ms = ?`, joinFault("INTERRUPTED", interrupted(j)), now, j.ID, j.BeatAt)
 			if err != nil {
 				return err
 			}

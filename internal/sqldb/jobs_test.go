@@ -61,7 +61,7 @@ func jobsAreKept(t *testing.T, open opener) {
 		t.Fatal(err)
 	}
 	if got, err := db.Job(ctx, "j2"); err != nil || got.State != sluice.JobFailed ||
-		!strings.HasPrefix(got.Fault, "interrupted at 0: its node stopped") {
+		got.Code != "INTERRUPTED" || !strings.HasPrefix(got.Fault, "interrupted at 0: its node stopped") {
 		t.Errorf("its node stopped: %+v %v", got, err)
 	}
 	for _, tt := range []struct {

@@ -274,6 +274,34 @@ func TestPassesOnTwoNodes(t *testing.T) {
 	t.Run("the ledger alone", func(t *testing.T) { passesOnTwoNodes(t, "ledger", "none") })
 }
 
+// pagesOnTwoNodes: pages that wait speak to any node, and the live view of each tells of all of them.
+func pagesOnTwoNodes(t *testing.T, nodes []*e2e.Server) {
+	t.Helper()
+	nodes[0].Create(t, e2e.Goods("later", 50, 9, map[string]any{
+		"starts_at": time.Now().Add(30 * time.Minute).UTC().Format(time.RFC3339)}))
+	for i, n := range nodes {
+		if !n.Eventually(15*time.Second, func() bool { return onSale(t, n, "later") }) {
+			t.Fatalf("node %d does not know the sale to come", i)
+		}
+		for range 2 + i {
+			n.Ask(t, "GET", n.URL+"/v1/time?campaign=later", "", nil)
+		}
+	}
+	var look struct {
+		Waiting struct {
+			Pages int64 `json:"pages"`
+		} `json:"waiting"`
+	}
+	for i, n := range nodes {
+		if !n.Eventually(20*time.Second, func() bool {
+			n.Admin(t, "GET", "/v1/admin/campaigns/later/live", nil, 200).Into(t, &look)
+			return look.Waiting.Pages == 5
+		}) {
+			t.Errorf("node %d tells of %d pages, want 5", i, look.Waiting.Pages)
+		}
+	}
+}
+
 func passesOnTwoNodes(t *testing.T, admission, queue string) {
 	nodes := startNodes(t, 2, "--admission", admission, "--queue", queue, "--ledger", servers.MariaDB(t).URL)
 	one, two := nodes[0], nodes[1]
@@ -308,6 +336,7 @@ func passesOnTwoNodes(t *testing.T, admission, queue string) {
 	}) {
 		t.Errorf("the live view tells of %d passes", look.Passes.Issued)
 	}
+	pagesOnTwoNodes(t, nodes)
 	if again := askPass(t, one, "spring", "alice", "phone", answer, http.StatusUnprocessableEntity); again.Pass != "" {
 		t.Errorf("one solution gave two passes: %+v", again)
 	}

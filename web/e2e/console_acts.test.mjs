@@ -207,12 +207,18 @@ test('jobs show how far they are, and stopping one says what stays done', async 
     created_at: new Date(Date.now() - 60_000).toISOString(), beat_at: new Date().toISOString(), ...more });
   const items = [
     job('job_1', 'dead_letters.replay', 'running', { failed: 3 }), job('job_2', 'blocklist.import', 'done', { done: 1000 }),
-    job('job_3', 'dead_letters.discard', 'failed', { fault: 'the ledger is away' }), job('job_4', 'rehearsal', 'cancelled', { total: -1 }),
+    job('job_3', 'dead_letters.discard', 'failed', { fault_code: 'UNAVAILABLE', fault: 'the ledger is away' }),
+    job('job_4', 'rehearsal', 'cancelled', { total: -1, fault: 'stopped by an older server' }),
+    job('job_5', 'rehearsal', 'failed', { fault_code: 'OF_A_LATER_VERSION', fault: 'what it says itself' }),
   ];
   await everyLook(t, server, '/jobs', 'jobs', {
     before: (page) => page.route(/admin\/jobs\?/, (r) => r.fulfill({ json: { items } })),
-    shown: async (page) => {
+    shown: async (page, lang) => {
       const rows = await page.locator('.ant-table-row').allInnerTexts();
+      assert.match(rows[2], lang === 'en' ? /did not answer in time/ : /没有及时应答/, 'a code is told in the language of the page');
+      assert.ok(!rows[2].includes('the ledger is away'), rows[2]);
+      assert.match(rows[3], /stopped by an older server/, 'no code');
+      assert.match(rows[4], /what it says itself/, 'a code that nobody knows');
       assert.match(rows[0], /400 \/ 1,000/);
       assert.match(rows[0], /3/);
       assert.match(rows[3], /400 \/ —/);
@@ -288,14 +294,14 @@ test('one press on the clock goes from your zone to UTC and to the zone of the s
 test('what the server exports is what the buttons give', async (t) => {
   const page = await signIn(t, server, '/campaigns/spring/report');
   await settled(page);
-  const file = async (name) => {
-    const [d] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name, exact: true }).click()]);
+  const file = async (name, role = 'button') => {
+    const [d] = await Promise.all([page.waitForEvent('download'), page.getByRole(role, { name, exact: true }).click()]);
     const chunks = [];
     for await (const c of await d.createReadStream()) chunks.push(c);
     return Buffer.concat(chunks).toString('utf8');
   };
-  assert.match(await file('CSV'), /^\ufefffigure,value\r?\n/);
-  assert.match(await file('CSV by time'), /^\ufeffstart,width_ms/);
+  assert.match(await file('CSV', 'link'), /^\ufefffigure,value\r?\n/);
+  assert.match(await file('CSV by time', 'link'), /^\ufeffstart,width_ms/);
   await go(page, '/audit?action=block');
   const log = await file('All that fit, CSV');
   assert.match(log, /^\ufeffseq,at,actor/);
@@ -304,6 +310,51 @@ test('what the server exports is what the buttons give', async (t) => {
   const entries = JSON.parse(await file('All that fit, JSON'));
   assert.ok(entries.length > 0 && entries.every((e) => e.action.startsWith('block')), JSON.stringify(entries.map((e) => e.action)));
   assert.ok(entries.some((e) => e.reason === 'a drill'));
+  assert.equal(await page.locator('[data-cut]').count(), 0, 'it has all that match');
+  for (const [form, name] of [['csv', 'All that fit, CSV'], ['json', 'All that fit, JSON']]) {
+    await page.route(`**/audit-log.${form}?*`, async (r) => r.fulfill({ response: await r.fetch(), headers: { 'Sluice-Cut': '10000' } }));
+    await file(name);
+    await page.locator('[data-cut="10000"]', { hasText: 'the newest 10,000 rows; more match' }).waitFor();
+    await page.unroute(`**/audit-log.${form}?*`);
+    await file(name);
+    await page.locator('[data-cut]').waitFor({ state: 'detached' });
+  }
+  await page.route('**/audit-log.json?*', (r) => r.fulfill({ status: 503, contentType: 'application/problem+json', json: { title: 'Service Unavailable', code: 'UNAVAILABLE', detail: 'the ledger is away' } }));
+  await page.getByRole('button', { name: 'All that fit, JSON' }).click();
+  await page.locator('[role=alert]', { hasText: 'the ledger is away' }).waitFor();
+});
+
+test('without a clipboard copying goes another way, and where there is none it says so and selects the text', async (t) => {
+  const page = await signIn(t, server, '/campaigns/spring', { before: (p) => p.addInitScript(() => {
+    Object.defineProperty(navigator, 'clipboard', { value: undefined }); // as under plain HTTP
+    const real = document.execCommand.bind(document);
+    window.taken = [];
+    document.execCommand = (what) => {
+      if (window.refuses) return false;
+      window.taken.push(String(document.activeElement?.value));
+      return real(what);
+    };
+  }) });
+  await settled(page);
+  const id = page.locator('[data-copy]').first();
+  await id.click();
+  await page.locator('[data-copied=done]').first().waitFor({ state: 'attached' });
+  assert.deepEqual(await page.evaluate(() => window.taken), ['spring']);
+  await page.evaluate(() => { window.refuses = true; });
+  await id.click();
+  await page.locator('[data-copied=byHand]', { hasText: 'It is selected' }).waitFor();
+  assert.equal(await page.evaluate(() => String(getSelection())), 'spring');
+  await go(page, '/system');
+  await page.getByRole('button', { name: 'Copy diagnostics' }).click();
+  await dialog(page).getByText('copy nothing').waitFor();
+  await page.waitForFunction(() => String(getSelection()).includes('"nodes"'));
+  assert.match(await dialog(page).locator('pre').innerText(), /"nodes"/);
+  await page.evaluate(() => { window.refuses = false; });
+  await page.keyboard.press('Escape');
+  await dialog(page).waitFor({ state: 'hidden' });
+  await page.getByRole('button', { name: 'Copy diagnostics' }).click();
+  await page.locator('[role=status]', { hasText: 'Copied' }).waitFor();
+  assert.match((await page.evaluate(() => window.taken)).at(-1), /"nodes"/);
 });
 
 test('the stock tab has a row for each shard of a gate in Redis, and none where there is none', async (t) => {

@@ -50,6 +50,41 @@ test('keys: search, places, Esc; none while typing, none when they are off', asy
   assert.equal(await page.locator('[role=dialog]').count(), 1);
 });
 
+test('j and k move over the rows of a table, Enter opens the one; none of it while typing, or when keys are off', async (t) => {
+  const page = await signIn(t, server, '/campaigns');
+  await page.locator('.ant-table-row').nth(2).waitFor();
+  await settled(page);
+  const on = () => page.evaluate(() => [...document.querySelectorAll('.ant-table-row')].flatMap((r, i) => (r.classList.contains('row-on') ? [i] : [])));
+  const rows = await page.locator('.ant-table-row').count();
+  const press = async (keys) => { for (const k of keys) await page.keyboard.press(k); };
+  assert.deepEqual(await on(), []);
+  await press('k');
+  assert.deepEqual(await on(), [0], 'the first one, from nowhere');
+  await press('jj');
+  assert.deepEqual(await on(), [2]);
+  await press('j'.repeat(rows + 2));
+  assert.deepEqual(await on(), [rows - 1], 'not past the last one');
+  await press('k'.repeat(rows + 2));
+  assert.deepEqual(await on(), [0], 'not past the first one');
+  await page.locator('input[type=search], .filters input').first().focus();
+  await press('jj');
+  assert.deepEqual(await on(), [0], 'not while typing');
+  await page.evaluate(() => document.activeElement.blur());
+  await press('j');
+  const to = await page.locator('.row-on a').first().getAttribute('href');
+  await press(['Enter']);
+  await page.waitForFunction((want) => location.pathname === want, to);
+  await go(page, '/campaigns');
+  await page.locator('.ant-table-row').first().waitFor();
+  await page.getByRole('button', { name: /▾/ }).click();
+  await page.getByRole('checkbox').uncheck();
+  await page.keyboard.press('Escape');
+  await page.evaluate(() => document.activeElement.blur());
+  await press('jj');
+  assert.deepEqual(await on(), [], 'they are off');
+  assert.equal(await path(page), '/campaigns');
+});
+
 test('no dangerous act is on a letter, and the big screen has nothing to press', async (t) => {
   const page = await signIn(t, server, '/live/spring');
   await page.locator('.headacts [data-stop]').waitFor();

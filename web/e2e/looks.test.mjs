@@ -15,8 +15,8 @@ const switched = (name) => [{ name, campaign: true, value: 1, since_ms: at - 60_
 
 /** The answer's fields of each look. */
 const looks = {
-  before: { state: 'scheduled', passes: { issued: 0, per_s: 0 } },
-  armed: { state: 'scheduled', passes: { issued: 12_345, per_s: 678 } },
+  before: { state: 'scheduled', waiting: { pages: 4321 }, passes: { issued: 0, per_s: 0 } },
+  armed: { state: 'scheduled', waiting: { pages: 54_321 }, passes: { issued: 12_345, per_s: 678 } },
   live: { state: 'live' },
   paused: { state: 'paused', note: 'the shop is down', switches: switched('paused') },
   stopped: { state: 'live', switches: switched('closed') },
@@ -57,6 +57,9 @@ for (const [lang, colorScheme] of [['en', 'light'], ['zh', 'dark']]) {
       await narrow(page, where);
       const p = await page.evaluate(() => Object.fromEntries([...document.querySelectorAll('[data-part]')].map((e) => [e.dataset.part, Number(e.dataset.n)])));
       assert.equal(p.available + p.held + p.sold + p.queued, p.total, where);
+      const waiting = page.locator('[data-figure=waiting]');
+      assert.equal(await waiting.count(), Number(look === 'before' || look === 'armed'), where);
+      if (look === 'armed') assert.match(await waiting.innerText(), lang === 'en' ? /about 54,321/ : /约 54,321/, 'it is told as an estimate');
     });
   });
 }
@@ -174,29 +177,68 @@ for (const [lang, colorScheme] of [['en', 'dark'], ['zh', 'light']]) {
     assert.match(await box.innerText(), /c_lost[\s\S]*admitted 40 s ago[\s\S]*given back[\s\S]*gate 42, ledger 40[\s\S]*docs\/runbooks\/frozen-campaign\.md/);
     for (const check of [readable, accessible, narrow]) await check(page, `trouble, ${lang}`);
     await oneLanguage(page, lang, `trouble, ${lang}`);
-    const button = box.getByRole('button', { name: lang === 'zh' ? '复制摘要' : 'Copy summary' });
+    // the steps, the harmless first: count, repair, hand over
+    const steps = box.locator('[data-next=trouble] > li');
+    const words = lang === 'zh' ? ['立即全量核对', '核对并修复', '复制摘要'] : ['Count all rows now', 'Compare and repair', 'Copy summary'];
+    assert.equal(await steps.count(), 3);
+    for (const [i, name] of words.entries()) assert.ok((await steps.nth(i).innerText()).includes(name), `step ${i} is ${await steps.nth(i).innerText()}`);
+    await page.route('**/spring/verify', async (r) => {
+      const answer = await (await r.fetch()).json();
+      await r.fulfill({ json: { ...answer, ok: false, units_over_total: 1, drift: 3 } });
+    });
+    await steps.nth(0).getByRole('button').click();
+    await steps.nth(0).locator('[data-counted=false]', { hasText: lang === 'zh' ? /漂移 3|偏差 3|3/ : 'oversold 1 · over limit 0 · drift 3' }).waitFor();
+    const repairs = [];
+    page.on('request', (r) => { if (r.method() === 'POST' && r.url().endsWith('/admin/reconcile')) repairs.push(r.postDataJSON()); });
+    await steps.nth(1).getByRole('button').click();
+    const dialog = page.getByRole('dialog');
+    await dialog.locator('[data-tier=c]').waitFor();
+    await dialog.locator('.ant-btn-primary').click({ force: true });
+    assert.equal(repairs.length, 0, 'nothing was typed');
+    await dialog.locator('input').nth(0).fill('a drill');
+    await dialog.locator('input').nth(1).fill('spring');
+    await dialog.locator('.ant-btn-primary').click();
+    await dialog.locator('[role=status]').waitFor();
+    assert.deepEqual(repairs, [{ campaign_id: 'spring', reason: 'a drill' }]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    const button = steps.nth(2).getByRole('button');
     await button.click();
-    await page.waitForFunction((x) => document.querySelector('[data-trouble] [role=status]').textContent === x, lang === 'zh' ? '已复制' : 'Copied');
+    await page.waitForFunction((x) => document.querySelector('[data-trouble] [data-copied]').textContent === x, lang === 'zh' ? '已复制' : 'Copied');
     const text = await page.evaluate(() => navigator.clipboard.readText());
     for (const part of [/\(spring\)$/m, /\d\d:\d\d:\d\d\.\d+ UTC/, /the ledger has 10,001 live units$/m, /✓ .*✗ .* 1 · ✓ .* 0 · ✗ .* 3$/m, /18 \+ .*12 \+ .*10 = 40$/m, / 2\/2 · .*12 .* 3$/m,
       /^- .*c_lost · 1 · admitted 40 s ago · → given back$/m, /^- .* · 2 · gate 42, ledger 40$/m, /docs\/runbooks\/frozen-campaign\.md$/,
       ...(lang === 'zh' ? [/^状态：已冻结/m, /Redis 故障/] : [/^State: Frozen/m, /Redis down/])]) assert.match(text, part);
     assert.doesNotMatch(text, /undefined|NaN|\[object/);
     // without a clipboard the same text is shown
-    await page.evaluate(() => { navigator.clipboard.writeText = () => Promise.reject(new Error('no')); });
+    await page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error('no'));
+      document.execCommand = () => false;
+    });
     await button.click();
-    await box.locator('pre').waitFor();
-    assert.match(await box.locator('pre').innerText(), /c_lost · 1/);
+    await dialog.locator('pre').waitFor();
+    assert.match(await dialog.locator('pre').innerText(), /c_lost · 1/);
     assert.deepEqual(page.faults, []);
   });
 }
 
-test('each state offers what may be done next, and each of it leads there', async (t) => {
-  const offers = { before: ['Run pre-flight', 'Postpone'], sold_out: ['Add stock'], settling: ['Mark payments down'], settled: ['Report', 'Duplicate'], degraded: ['The switch for this'] };
-  const chinese = { before: ['运行开场检查', '推迟'], sold_out: ['增加库存'], settling: ['标记支付停用'], settled: ['报告', '复制'], degraded: ['相关开关'] };
-  const leads = { before: [/\/campaigns\/spring\?tab=preflight$/, /\/campaigns\/spring\/edit\?step=when$/], settled: [/\/campaigns\/spring\/report$/], degraded: [/\/switches\?name=degraded$/] };
-  for (const lang of ['en', 'zh']) {
-    await through(t, { locale: locales[lang] }, async (page, look) => {
+const acts = {
+  before: ['Run pre-flight', 'Adjust stock', 'Postpone'], sold_out: ['Add stock', 'End the sale'], settling: ['Mark payments down', 'End the sale'],
+  settled: ['Report', 'Duplicate'], degraded: ['Stay in the ledger', 'The switch for this'],
+};
+const chinese = {
+  before: ['运行开场检查', '调整库存', '推迟'], sold_out: ['增加库存', '结束活动'], settling: ['标记支付停用', '结束活动'], settled: ['报告', '复制'],
+  degraded: ['留在账本', '相关开关'],
+};
+const leads = {
+  before: [/\/campaigns\/spring\?tab=preflight$/, /\/campaigns\/spring\/edit\?step=when$/], settled: [/\/campaigns\/spring\/report$/], degraded: [/\/switches\?name=degraded$/],
+};
+/** In which looks the head's acts can be pressed: the second is Pause or Resume. */
+const heads = { stop: ['before', 'armed', 'live', 'paused', 'trouble', 'degraded', 'draining', 'sold_out'] };
+
+for (const lang of ['en', 'zh']) {
+  test(`each state offers what may be done next, and each of it leads there: ${lang}`, async (t) => {
+    await through(t, { locale: lang === 'zh' ? 'zh-CN' : 'en-US' }, async (page, look) => {
       const dialog = page.getByRole('dialog');
       if (look === 'settling') { // it was opened in the state before: what somebody does goes on when the state does
         assert.equal(await dialog.isVisible(), true, 'the dialog of the state before');
@@ -204,28 +246,106 @@ test('each state offers what may be done next, and each of it leads there', asyn
         await dialog.waitFor({ state: 'hidden' });
       }
       const next = page.locator('.strip [data-next]');
-      const want = (lang === 'zh' ? chinese : offers)[look] ?? [];
-      const have = await next.locator('a, button').allInnerTexts();
+      const want = (lang === 'zh' ? chinese : acts)[look] ?? [];
+      const have = await next.locator('a, button').allTextContents();
       assert.deepEqual(have.map((x) => x.replace(/\s/g, '')), want.map((x) => x.replace(/\s/g, '')), `${look}, ${lang}`);
       const links = await next.locator('a').evaluateAll((list) => list.map((a) => a.href));
       assert.equal(links.length, leads[look]?.length ?? 0, look);
       for (const [i, to] of (leads[look] ?? []).entries()) assert.match(links[i], to);
-      if (!['sold_out', 'settling', 'settled'].includes(look)) return;
-      await next.locator('button').click();
-      await dialog.waitFor();
-      await oneLanguage(page, lang, `dialog of ${look}`);
-      if (look === 'sold_out') return;
-      if (look === 'settling') { // fast to stop: one press, and the clock of the unpaid stands
-        const said = page.waitForRequest((r) => r.method() === 'PUT' && r.url().endsWith('/switches/payments_down'));
+      const stop = page.locator('.headacts [data-stop]:not(.off)');
+      if (look !== 'stopped') assert.equal(await stop.count(), Number(heads.stop.includes(look)), `stop in ${look}`);
+      const press = async (n) => {
+        await next.locator('button').nth(n).click();
+        await dialog.waitFor();
+      };
+      const close = async () => {
+        await page.keyboard.press('Escape');
+        await dialog.waitFor({ state: 'hidden' });
+      };
+      const sent = (method, end) => page.waitForRequest((r) => r.method() === method && new URL(r.url()).pathname.endsWith(end));
+      if (look === 'before') {
+        await press(0);
+        await dialog.locator('[data-preview]').waitFor();
+        await close();
+      } else if (look === 'armed') {
+        await stop.click();
+        await dialog.locator('[data-tier=a]').waitFor();
+        await close();
+      } else if (look === 'sold_out') { // ending is for good: its id is typed
+        await press(1);
+        await dialog.locator('[data-tier=c]').waitFor();
+        await dialog.locator('.ant-btn-primary').click({ force: true });
+        await dialog.locator('input').nth(0).fill('a drill');
+        await dialog.locator('input').nth(1).fill('spring');
+        await page.route('**/spring/end', (r) => r.fulfill({ json: {} }));
+        const said = sent('POST', '/spring/end');
+        await dialog.locator('.ant-btn-primary').click();
+        assert.equal((await said).postDataJSON().reason, 'a drill');
+        await dialog.locator('[role=status]').waitFor();
+        await close();
+        await press(0);
+      } else if (look === 'settling') { // fast to stop: one press, and the clock of the unpaid stands
+        await press(0);
+        await oneLanguage(page, lang, `dialog of ${look}`);
+        const said = sent('PUT', '/switches/payments_down');
         await page.keyboard.press('Enter');
         const { value, reason, campaign_id: where } = (await said).postDataJSON();
         assert.deepEqual([value, Boolean(reason), where], [1, true, undefined]);
         await dialog.getByText(/nodes|节点/).first().waitFor();
+        await close();
+      } else if (look === 'settled') {
+        await press(0);
+        await close();
+      } else if (look === 'degraded') { // the policy is changed in place, for all sales, with a reason
+        await page.route('**/switches/degraded*', (r) => r.fulfill({ json: { in_force: 2, nodes: 2, took_ms: 40 } }));
+        await press(0);
+        await dialog.locator('[data-tier=b]').waitFor();
+        await oneLanguage(page, lang, `dialog of ${look}`);
+        await dialog.locator('input').fill('Redis flaps');
+        const set = sent('PUT', '/switches/degraded');
+        await dialog.locator('.ant-btn-primary').click();
+        assert.deepEqual((await set).postDataJSON(), { value: 1, reason: 'Redis flaps' });
+        await dialog.locator('[data-inforce]').waitFor();
+        await close();
+        looks.degraded.switches = [{ name: 'degraded', value: 1, since_ms: at }];
+        await next.locator('button', { hasText: lang === 'zh' ? '回到 Redis' : 'Back to Redis' }).waitFor();
+        await press(0);
+        await dialog.locator('input').fill('it holds');
+        const cleared = sent('DELETE', '/switches/degraded');
+        await dialog.locator('.ant-btn-primary').click();
+        assert.equal(new URL((await cleared).url()).searchParams.get('reason'), 'it holds');
+        await dialog.locator('[data-inforce]').waitFor();
+        await close();
+        delete looks.degraded.switches;
       }
-      await page.keyboard.press('Escape');
-      await dialog.waitFor({ state: 'hidden' });
     });
+  });
+}
+
+test('old data offers to look from the nodes that were there last', async (t) => {
+  for (const lang of ['en', 'zh']) {
+    const node = (name, addr, more) => ({ id: name, name, addr, self: false, alive: true, age_ms: 100, version: '1', started_at: new Date(at).toISOString(), settings: 1, in_force: true, skew_ms: 0, ...more });
+    let items = [node('n1', '127.0.0.1:1', { self: true }), node('n2', '10.0.0.2:8081'), node('n3', '[::]:8082'), node('n4', '10.0.0.4:8081', { alive: false })];
+    const page = await signIn(t, server, '/live/spring', {
+      locale: locales[lang], before: (p) => p.route('**/admin/nodes', (r) => r.fulfill({ json: { items, alive: 3 } })),
+    });
+    await page.locator('.live[data-look]').waitFor();
+    await page.waitForFunction(() => /3/.test(document.querySelector('[data-nodes]')?.textContent ?? ''));
+    await page.route('**/live?*', (r) => r.abort());
+    const offer = page.locator('[data-next=stale]');
+    await offer.waitFor({ timeout: 15_000 });
+    assert.deepEqual(await offer.locator('a').evaluateAll((all) => all.map((a) => a.href)), ['http://10.0.0.2:8081/live/spring']);
+    const says = await offer.innerText();
+    assert.ok(says.includes('n3:8082') && !says.includes('n4') && !says.includes('n1'), says);
+    await oneLanguage(page, lang, 'old data');
+    items = [items[0]];
+    await page.waitForFunction(() => document.querySelector('[data-next=stale]')?.children.length === 0, undefined, { timeout: 15_000 });
+    assert.match(await offer.innerText(), lang === 'zh' ? /没有其他节点/ : /no other node/);
+    await page.context().close();
   }
+});
+
+test('the switch that a link names is shown at once', async (t) => {
   const page = await signIn(t, server, '/switches?name=degraded', { viewport: { width: 1280, height: 420 } });
   await page.waitForFunction(() => { const r = document.querySelector('tr.row-on')?.getBoundingClientRect(); return r && r.top > 0 && r.bottom < innerHeight; });
   assert.match(await page.locator('tr.row-on').innerText(), /^degraded/);

@@ -119,9 +119,10 @@ export class Sluice {
 
   /**
    * Compares clocks: `samples` calls of `GET /v1/time`; of all samples so far the one with the shortest round trip counts.
-   * It fails only where every sample failed. After a sleep of the machine call it with `fresh`.
+   * It fails only where every sample failed. After a sleep of the machine call it with `fresh`. A page that waits for a
+   * campaign names it, once a minute: operators then see about how many wait.
    */
-  async syncTime(samples = 5, fresh = false, signal?: AbortSignal): Promise<void> {
+  async syncTime(samples = 5, fresh = false, signal?: AbortSignal, campaign?: string): Promise<void> {
     if (fresh) this.rtt = Infinity;
     let failed: unknown;
     let ok = false;
@@ -129,7 +130,7 @@ export class Sluice {
       if (n > 0) await this.o.sleep(100 + this.o.random() * 300, signal);
       try {
         const sent = this.o.mono();
-        const { server_time_ms } = await this.call<{ server_time_ms: number }>("GET", "/v1/time", { signal });
+        const { server_time_ms } = await this.call<{ server_time_ms: number }>("GET", `/v1/time${campaign ? `?campaign=${encodeURIComponent(campaign)}` : ""}`, { signal });
         const rtt = this.o.mono() - sent;
         ok = true;
         if (rtt <= this.rtt) {

@@ -476,11 +476,11 @@ export function salePage(app: App, id: string) {
   // --- the clock, the tab, the network
 
   /** A few samples, a moment apart; none around the opening, where everybody is at the door. */
-  async function sync(n: number, fresh = false) {
+  async function sync(n: number, fresh = false, on = "") {
     for (let i = 0; i < n; i++) {
       if (i > 0) await new Promise((f) => { setTimeout(f, 100 + Math.random() * 300); });
       if (sluice.now() && starts && quiet()) return;
-      await sluice.syncTime(1, fresh && i === 0).then(paint, () => {});
+      await sluice.syncTime(1, fresh && i === 0, undefined, i ? "" : on).then(paint, () => {});
     }
   }
   const quiet = () => {
@@ -507,7 +507,9 @@ export function salePage(app: App, id: string) {
     if (e.key === noteKey() && e.newValue && app.token) join();
   });
   paint();
-  sync(5);
+  sync(5, false, id);
+  // Until the opening, that this page is open: about how many wait is all that is made of it.
+  setInterval(() => { if (until() > 0 && !document.hidden) sync(1, false, id); }, 60_000);
   refresh().then(() => {
     // Once more shortly before the opening, each client at a moment of its own.
     const left = starts - now();

@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * The audit log for a spreadsheet, at most 10000 rows, newest first
-         * @description Needs an API key of role support or above.
+         * @description Needs an API key of role support or above. Where more matched, header Sluice-Cut says how many it has.
          */
         get: operations["get-audit-log-csv"];
         put?: never;
@@ -2743,8 +2743,10 @@ export interface components {
             ended_at?: string;
             /** Format: int64 */
             failed: number;
-            /** @description Why it failed or stopped */
+            /** @description Why it failed or stopped, in English */
             fault?: string;
+            /** @description What kind: STOPPED, INTERRUPTED, LIST_GONE … */
+            fault_code?: string;
             id: string;
             kind: string;
             /** @description That works on it */
@@ -2995,6 +2997,8 @@ export interface components {
             total: number;
             /** @description Of goods */
             unpaid?: components["schemas"]["LiveUnpaid"];
+            /** @description Before the start: pages open in the last minute */
+            waiting?: components["schemas"]["LiveWaiting"];
         };
         LiveBacklog: {
             /**
@@ -3130,6 +3134,13 @@ export interface components {
             units: number;
             /** @description [UTC ms, units], of ten seconds each, the next twelve */
             waves?: (number[] | null)[] | null;
+        };
+        LiveWaiting: {
+            /**
+             * Format: int64
+             * @description About: each open page of buyers speaks once a minute, to any node
+             */
+            pages: number;
         };
         LookupOutputBody: {
             items: components["schemas"]["TimelineEntry"][];
@@ -4625,6 +4636,7 @@ export interface operations {
                 headers: {
                     "Content-Disposition"?: string;
                     "Content-Type"?: string;
+                    "Sluice-Cut"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -4675,6 +4687,7 @@ export interface operations {
             200: {
                 headers: {
                     "Content-Disposition"?: string;
+                    "Sluice-Cut"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -6072,6 +6085,7 @@ export interface operations {
                 headers: {
                     "Content-Disposition"?: string;
                     "Content-Type"?: string;
+                    "Sluice-Cut"?: string;
                     [name: string]: unknown;
                 };
                 content: {
@@ -8310,6 +8324,7 @@ export interface operations {
                 headers: {
                     "Content-Disposition"?: string;
                     "Content-Type"?: string;
+                    "Sluice-Cut"?: string;
                     [name: string]: unknown;
                 };
                 content: {

@@ -83,6 +83,7 @@ export const client = {
 };
 
 const timeoutMs = 15_000;
+const fileMs = 120_000;
 
 /** Gives the address of a call. */
 export function address(name: string, path: Record<string, string | number> = {}, query: object = {}): string {
@@ -146,6 +147,30 @@ export async function raw(
   const problem = new Problem(r.status, (body ?? {}) as Partial<Schemas['Problem']>, requestId);
   if (r.status === 401 && !name.endsWith(' /v1/admin/sessions')) onExpired();
   throw problem;
+}
+
+/** Fetches a file. `cut` is how many rows it has where it has not all that matched. */
+export async function file(at: string): Promise<{ body: Blob; cut?: number }> {
+  let r: Response;
+  let body: Blob;
+  try {
+    r = await fetch(at, { signal: AbortSignal.timeout(fileMs), credentials: 'same-origin', cache: 'no-store' });
+    body = await r.blob();
+  } catch {
+    throw new Problem(0, { code: 'UNAVAILABLE' }, '');
+  }
+  if (!r.ok) {
+    if (r.status === 401) onExpired();
+    let says: Partial<Schemas['Problem']> = { code: 'UNAVAILABLE' };
+    try {
+      says = JSON.parse(await body.text());
+    } catch {
+      // what is between us and the server has answered
+    }
+    throw new Problem(r.status, says, r.headers.get('X-Request-Id') ?? '');
+  }
+  const cut = Number(r.headers.get('Sluice-Cut'));
+  return cut > 0 ? { body, cut } : { body };
 }
 
 /** The role that a call needs; undefined where this version has no such call. */

@@ -19,7 +19,12 @@ export function csv(columns: string[], rows: Record<string, unknown>[]): string 
 
 /** Hands a text to the browser as a file. */
 export function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
+  save(name, new Blob([text], { type }));
+}
+
+/** Hands what was fetched to the browser as a file. */
+export function save(name: string, body: Blob): void {
+  const url = URL.createObjectURL(body);
   const a = document.createElement('a');
   a.href = url;
   a.download = name;

@@ -16,6 +16,15 @@ export const onTheWayMs = 10_000;
 /** What a person calls the state of the screen. */
 export type Look = Live['phase'] | 'stale';
 
+/** How long before its start a campaign is armed: what buyers were told stands from then on. */
+const armedMs = 600_000;
+
+/** Whether a campaign opens within ten minutes. Then the console changes its stock alone; passes are out already. */
+export function isArmed(c: { state: string; starts_at: string }, now: number): boolean {
+  const left = Date.parse(c.starts_at) - now;
+  return c.state === 'scheduled' && left > 0 && left <= armedMs;
+}
+
 /** Whether the parts on the screen are the total, to the unit. */
 export function sums(l: Pick<Live, 'available' | 'queued' | 'held' | 'sold' | 'total'>): boolean {
   return l.available + l.queued + l.held + l.sold === l.total;

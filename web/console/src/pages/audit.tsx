@@ -1,10 +1,12 @@
 import { Button, DatePicker, Input } from 'antd';
 import dayjs from 'dayjs';
+import { useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { address, type Schemas } from '../lib/api.ts';
+import { address, file, Problem, type Schemas } from '../lib/api.ts';
+import { save } from '../lib/csv.ts';
 import { useData } from '../lib/data.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
-import { Code, Fault, Head, Id, Time } from '../ui/bits.tsx';
+import { Code, Fault, Head, Id, Time, useCount } from '../ui/bits.tsx';
 import { List } from '../ui/list.tsx';
 
 type Entry = Schemas['AuditEntry'];
@@ -17,24 +19,42 @@ export default function Audit() {
   const [object, setObject] = useParam('object');
   const [from, setFrom] = useParam('from');
   const [until, setUntil] = useParam('until');
+  const n = useCount();
+  const [saving, setSaving] = useState(false);
+  const [cut, setCut] = useState(0);
+  const [problem, setProblem] = useState<Problem>();
+  const saveAll = async (form: 'csv' | 'json') => {
+    setSaving(true);
+    setCut(0);
+    setProblem(undefined);
+    try {
+      const got = await file(address(`GET /v1/admin/audit-log.${form}`, {}, { actor, action, object, from, until }));
+      save(`audit-log.${form}`, got.body);
+      setCut(got.cut ?? 0);
+    } catch (e) {
+      setProblem(e instanceof Problem ? e : new Problem(0, {}, ''));
+    } finally {
+      setSaving(false);
+    }
+  };
   return (
     <>
       <Head title={t('nav.audit')}>
-        <Button
-          href={address('GET /v1/admin/audit-log.csv', {}, { actor, action, object, from, until })}
-          download
-          title={t('audit.csvHint')}
-        >
+        <Button loading={saving} onClick={() => void saveAll('csv')} title={t('audit.csvHint')}>
           {t('audit.csv')}
         </Button>
-        <Button
-          href={address('GET /v1/admin/audit-log.json', {}, { actor, action, object, from, until })}
-          download
-          title={t('audit.csvHint')}
-        >
+        <Button loading={saving} onClick={() => void saveAll('json')} title={t('audit.csvHint')}>
           {t('audit.json')}
         </Button>
       </Head>
+      <div role="status">
+        {cut > 0 && (
+          <div className="note warn" style={{ marginBottom: 12 }} data-cut={cut}>
+            {t('audit.cut', { n: n(cut) })}
+          </div>
+        )}
+      </div>
+      <Fault problem={problem} />
       <div className="filters">
         <Input.Search
           allowClear

@@ -6,13 +6,16 @@ import { useChange, useData } from '../lib/data.ts';
 import { newId } from '../lib/ids.ts';
 import { money } from '../lib/money.ts';
 import { go, Link, useParam } from '../lib/router.tsx';
+import { serverNow } from '../lib/serverclock.ts';
 import { usePrefs } from '../lib/store.ts';
+import { isArmed } from '../lib/verdict.ts';
 import { Act, Facts, Fault, Head, Id, State, StockBar, Tag, Time, useCount } from '../ui/bits.tsx';
 import { useDanger } from '../ui/danger.tsx';
 import { List } from '../ui/list.tsx';
 import { AdjustDialog } from './adjust.tsx';
 import { AuditTable } from './audit.tsx';
 import { CloneDialog } from './clone.tsx';
+import { endCall, useEnd } from './end.tsx';
 import { Preflight, preflightCall } from './preflight.tsx';
 import { Sentence } from './sentence.tsx';
 import { Shards } from './shards.tsx';
@@ -66,21 +69,11 @@ export default function CampaignPage({ params }: { params: Record<string, string
 
 function Acts({ c }: { c: Campaign }) {
   const { t } = useTranslation();
-  const n = useCount();
   const danger = useDanger();
   const [clone, setClone] = useState(false);
   const id = c.id;
   const at = encodeURIComponent(id);
-  const end = () =>
-    danger({
-      tier: 'c',
-      typed: id,
-      title: t('end.title', { title: c.title }),
-      verb: t('end.verb'),
-      body: t('end.body', { available: n(c.available), held: n(c.held), sold: n(c.sold) }),
-      act: (_, reason) => api('POST /v1/admin/campaigns/{id}/end', { path: { id }, body: { reason } }),
-      done: () => t('end.done'),
-    });
+  const end = useEnd();
   const publish = () =>
     danger({
       tier: 'b',
@@ -99,7 +92,7 @@ function Acts({ c }: { c: Campaign }) {
       <Act
         call="PATCH /v1/admin/campaigns/{id}"
         onClick={() => go(`/campaigns/${at}/edit`)}
-        why={c.state === 'ended' ? t('why.over') : undefined}
+        why={c.state === 'ended' ? t('why.over') : isArmed(c, serverNow()) ? t('why.armed') : undefined}
       >
         {t('act.edit')}
       </Act>
@@ -111,12 +104,7 @@ function Acts({ c }: { c: Campaign }) {
       <Act call="POST /v1/admin/campaigns/{id}/clone" onClick={() => setClone(true)}>
         {t('clone.verb')}
       </Act>
-      <Act
-        call="POST /v1/admin/campaigns/{id}/end"
-        danger
-        onClick={end}
-        why={c.state === 'ended' ? t('why.over') : undefined}
-      >
+      <Act call={endCall} danger onClick={() => end(c)} why={c.state === 'ended' ? t('why.over') : undefined}>
         {t('end.verb')}
       </Act>
       {clone && <CloneDialog campaign={c} close={() => setClone(false)} />}

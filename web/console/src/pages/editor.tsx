@@ -6,8 +6,10 @@ import type { Schemas } from '../lib/api.ts';
 import { useChange, useData } from '../lib/data.ts';
 import { minorDigits } from '../lib/money.ts';
 import { go, useParam } from '../lib/router.tsx';
-import { usePrefs } from '../lib/store.ts';
+import { serverNow } from '../lib/serverclock.ts';
+import { useNow, usePrefs } from '../lib/store.ts';
 import { offsetMinutes, offsetName } from '../lib/times.ts';
+import { isArmed } from '../lib/verdict.ts';
 import { Act, Fault, Head } from '../ui/bits.tsx';
 import { fieldOf, toBody, toValues, type Values } from './editor_values.ts';
 import { Sentence, type Told } from './sentence.tsx';
@@ -52,6 +54,7 @@ function EditorForm({ have }: { have: Schemas['AdminCampaign'] | undefined }) {
   const create = useChange('POST /v1/admin/campaigns');
   const change = useChange('PATCH /v1/admin/campaigns/{id}');
   const problem = (have ? change.error : create.error) ?? undefined;
+  const armed = have !== undefined && isArmed(have, useNow(have !== undefined) && serverNow());
   const at = Math.max(0, steps.indexOf(step as (typeof steps)[number]));
 
   useEffect(() => {
@@ -135,7 +138,13 @@ function EditorForm({ have }: { have: Schemas['AdminCampaign'] | undefined }) {
           <Fault problem={problem} />
           <div className="row">
             {have ? (
-              <Act call="PATCH /v1/admin/campaigns/{id}" type="primary" loading={busy} onClick={() => void save(false)}>
+              <Act
+                call="PATCH /v1/admin/campaigns/{id}"
+                type="primary"
+                loading={busy}
+                onClick={() => void save(false)}
+                why={armed ? t('why.armed') : undefined}
+              >
                 {t('editor.save')}
               </Act>
             ) : (

@@ -31,7 +31,12 @@ export default function Jobs() {
         data={list}
         rowKey={(j) => j.id}
         nothing={t('empty.jobs')}
-        expand={(j) => <Code value={{ ask: j.ask, result: j.result, fault: j.fault }} />}
+        expand={(j) => (
+          <>
+            <JobFault j={j} />
+            <Code value={{ ask: j.ask, result: j.result, fault_code: j.fault_code, fault: j.fault }} />
+          </>
+        )}
         columns={[
           { title: t('field.time'), render: (_, j) => <Time at={j.created_at} relative /> },
           {
@@ -47,6 +52,7 @@ export default function Jobs() {
             ),
           },
           { title: t('field.state'), render: (_, j) => <State of={j.state} /> },
+          { title: t('jobs.why'), render: (_, j) => (j.fault ? <JobFault j={j} short /> : '—') },
           { title: t('jobs.progress'), width: 200, render: (_, j) => <JobBar j={j} /> },
           {
             title: t('field.actor'),
@@ -91,6 +97,24 @@ export function JobBar({ j }: { j: Job }) {
   );
 }
 
+/** Why a job failed or stopped, by its code; the server's own words beside it, or where there is no such code. */
+export function JobFault({ j, short }: { j: Job; short?: boolean }) {
+  const { t, i18n } = useTranslation();
+  if (!j.fault) return null;
+  const key = `jobFault.${j.fault_code}`;
+  if (!j.fault_code || !i18n.exists(key)) return <span data-data>{j.fault}</span>;
+  return (
+    <div data-fault={j.fault_code}>
+      {t(key)}{' '}
+      {!short && (
+        <span className="muted small" data-data>
+          {j.fault}
+        </span>
+      )}
+    </div>
+  );
+}
+
 /** One job as it goes on. */
 export function JobRow({ id }: { id: string }) {
   const job = useData('GET /v1/admin/jobs/{id}', { path: { id } }, 'live');
@@ -100,7 +124,7 @@ export function JobRow({ id }: { id: string }) {
     <div className="stack" style={{ gap: 4 }}>
       <State of={j.state} />
       <JobBar j={j} />
-      {j.fault && <span data-data>{j.fault}</span>}
+      <JobFault j={j} />
     </div>
   );
 }

@@ -189,6 +189,15 @@ function Figures({ live, stale }: { live: Live; stale: boolean }) {
         value={percent(live.admitted, live.entered, lang)}
         note={t('fig.of', { n: n(live.admitted), of: n(live.entered) })}
       />
+      {live.waiting && ['before', 'armed'].includes(live.phase) && (
+        <Figure
+          name="waiting"
+          label={t('fig.waiting')}
+          stale={stale}
+          value={t('fig.about', { n: n(live.waiting.pages) })}
+          note={t('fig.waitingHow')}
+        />
+      )}
       {live.passes && ['before', 'armed'].includes(live.phase) && (
         <Figure
           name="passes"

@@ -1,14 +1,14 @@
-import { useQueryClient } from '@tanstack/react-query';
 import { Button } from 'antd';
 import { useEffect, useRef, useState } from 'react';
 import { useTranslation } from 'react-i18next';
-import { api, type Schemas } from '../lib/api.ts';
+import type { Schemas } from '../lib/api.ts';
 import { go } from '../lib/router.tsx';
 import { serverNow } from '../lib/serverclock.ts';
 import { useNow, usePrefs } from '../lib/store.ts';
 import { clock, stamp } from '../lib/times.ts';
 import { checks, type Live, lookOf } from '../lib/verdict.ts';
 import { useCount, useSpan } from '../ui/bits.tsx';
+import { Count } from './live_count.tsx';
 import { NextActs } from './live_next.tsx';
 
 interface Props {
@@ -80,32 +80,16 @@ export function Strip({ live, stale, at, id, again, kiosk, campaign }: Props) {
           {t('verdict.evidence')}
         </Button>
       )}
-      {campaign && !kiosk && <NextActs look={look} campaign={campaign} clockStands={live.unpaid?.stopped ?? false} />}
+      {campaign && !kiosk && (
+        <NextActs
+          look={look}
+          campaign={campaign}
+          clockStands={live.unpaid?.stopped ?? false}
+          forced={live.switches?.some((s) => s.name === 'degraded' && s.value > 0) ?? false}
+        />
+      )}
       <Announce look={look} />
     </section>
-  );
-}
-
-/** Makes the server count every row now. */
-function Count({ id }: { id: string }) {
-  const { t } = useTranslation();
-  const client = useQueryClient();
-  const [busy, setBusy] = useState(false);
-  const run = async () => {
-    setBusy(true);
-    try {
-      await api('GET /v1/admin/campaigns/{id}/verify', { path: { id } });
-    } catch {
-      // The strip goes on showing the last count and its age.
-    } finally {
-      setBusy(false);
-      void client.invalidateQueries({ queryKey: ['live', id] });
-    }
-  };
-  return (
-    <button type="button" className="plainbutton" onClick={run} disabled={busy}>
-      {busy ? t('verdict.counting') : t('verdict.countNow')}
-    </button>
   );
 }
 

@@ -1,21 +1,24 @@
-import { Button } from 'antd';
-import { memo, type RefObject, useState } from 'react';
+import { memo, type RefObject } from 'react';
 import { useTranslation } from 'react-i18next';
-import type { Schemas } from '../lib/api.ts';
+import { api, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { Link } from '../lib/router.tsx';
 import { usePrefs } from '../lib/store.ts';
 import { stamp } from '../lib/times.ts';
 import { checks, type Live } from '../lib/verdict.ts';
-import { Code, Fault, Tag, Time, useCount } from '../ui/bits.tsx';
+import { Act, Fault, Tag, Time, useCount } from '../ui/bits.tsx';
+import { CopyButton } from '../ui/copy.tsx';
+import { useDanger } from '../ui/danger.tsx';
 import { Found } from './found.tsx';
+import { CountStep } from './live_count.tsx';
 
 type Run = Schemas['RunAnswer'];
 
+const repairCall = 'POST /v1/admin/reconcile';
 const runbook = 'docs/runbooks/frozen-campaign.md';
 
 /**
- * What a person needs who finds a frozen campaign: the evidence, the runbook, and the whole of it as text to hand over.
+ * What a person needs who finds a frozen campaign: the evidence, the runbook, and what may be done, the harmless first.
  * It asks slowly, and is drawn again for its own answers, not for each look: `live` is read when the text is made.
  */
 export const Trouble = memo(function Trouble(p: { id: string; title: string; live: RefObject<Live | undefined> }) {
@@ -47,42 +50,51 @@ export const Trouble = memo(function Trouble(p: { id: string; title: string; liv
           {runbook}
         </span>
       </div>
-      <Copy title={p.title} id={p.id} live={p.live} last={last} />
+      <Steps title={p.title} id={p.id} live={p.live} last={last} />
     </section>
   );
 });
 
-/** Copies the summary; where the browser gives no clipboard it is shown, to be copied by hand. */
-function Copy(p: { id: string; title: string; live: RefObject<Live | undefined>; last: Run | undefined }) {
+/** What may be done, the harmless first: count, repair, hand over. */
+function Steps(p: { id: string; title: string; live: RefObject<Live | undefined>; last: Run | undefined }) {
   const { t } = useTranslation();
-  const [copied, setCopied] = useState(false);
-  const [shown, setShown] = useState('');
+  const danger = useDanger();
   const summary = useSummary();
-  const copy = async () => {
-    const live = p.live.current;
-    if (!live) return;
-    const text = summary({ ...p, live });
-    try {
-      await navigator.clipboard.writeText(text);
-      setShown('');
-      setCopied(true);
-    } catch {
-      setCopied(false);
-      setShown(text);
-    }
-  };
+  const repair = () =>
+    danger({
+      tier: 'c',
+      typed: p.id,
+      title: t('reconcile.title', { title: p.title }),
+      verb: t('reconcile.verb'),
+      body: t('reconcile.body'),
+      act: (_, reason) => api(repairCall, { body: { campaign_id: p.id, reason } }),
+      done: (r: Run) => t('reconcile.done', { found: r.found.length, drift: r.drift }),
+    });
   return (
-    <>
-      <div className="row">
-        <Button size="small" onClick={copy}>
-          {t('trouble.copy')}
-        </Button>
-        <span role="status" className="small">
-          {copied ? t('trouble.copied') : shown ? t('trouble.byHand') : ''}
-        </span>
-      </div>
-      {shown && <Code value={shown} />}
-    </>
+    <ol className="steps" data-next="trouble" aria-label={t('trouble.steps')}>
+      <li>
+        <div className="row">
+          <CountStep id={p.id} />
+        </div>
+        <span className="muted small">{t('trouble.countHow')}</span>
+      </li>
+      <li>
+        <div className="row">
+          <Act size="small" call={repairCall} onClick={repair}>
+            {t('reconcile.verb')}
+          </Act>
+        </div>
+        <span className="muted small">{t('trouble.repairHow')}</span>
+      </li>
+      <li>
+        <div className="row">
+          <CopyButton size="small" text={() => p.live.current && summary({ ...p, live: p.live.current })}>
+            {t('trouble.copy')}
+          </CopyButton>
+        </div>
+        <span className="muted small">{t('trouble.handOver')}</span>
+      </li>
+    </ol>
   );
 }
 

@@ -1,5 +1,5 @@
-import { Button, Input } from 'antd';
-import { useEffect, useState } from 'react';
+import { Input } from 'antd';
+import { useEffect } from 'react';
 import { useTranslation } from 'react-i18next';
 import { bringLanguage } from '../i18n/index.ts';
 import { useData } from '../lib/data.ts';
@@ -7,6 +7,7 @@ import { useParam } from '../lib/router.tsx';
 import { usePrefs } from '../lib/store.ts';
 import { type Say, supportAnswer } from '../lib/support.ts';
 import { Head } from '../ui/bits.tsx';
+import { CopyButton } from '../ui/copy.tsx';
 import { Exports } from '../ui/list.tsx';
 import { Entries } from './timeline.tsx';
 
@@ -18,23 +19,15 @@ export default function Lookup() {
   const { t, i18n } = useTranslation();
   const { zone } = usePrefs();
   const [q, setQ] = useParam('q');
-  const [copied, setCopied] = useState<Lang>();
   const data = useData('GET /v1/admin/lookup', { query: { q } }, 'slow', q !== '');
   const items = data.data?.items ?? [];
   useEffect(() => {
     for (const lang of langs) void bringLanguage(lang); // before the press: a browser lets nothing be copied long after it
   }, []);
-  const copy = async (lang: Lang) => {
-    try {
-      await bringLanguage(lang);
-      const say: Say = (key, values) =>
-        i18n.exists(key, { lng: lang }) ? i18n.getFixedT(lang)(key, values) : undefined;
-      await navigator.clipboard.writeText(supportAnswer(q, items, zone, say));
-      setCopied(lang);
-      setTimeout(() => setCopied(undefined), 1500);
-    } catch {
-      setCopied(undefined);
-    }
+  const answer = async (lang: Lang) => {
+    await bringLanguage(lang);
+    const say: Say = (key, values) => (i18n.exists(key, { lng: lang }) ? i18n.getFixedT(lang)(key, values) : undefined);
+    return supportAnswer(q, items, zone, say);
   };
   return (
     <div className="stack">
@@ -63,10 +56,9 @@ export default function Lookup() {
           <div className="row" style={{ marginBottom: 12 }}>
             <h2 style={{ margin: 0 }}>{t('timeline.title')}</h2>
             {langs.map((lang) => (
-              <Button key={lang} onClick={() => copy(lang)} data-answer={lang}>
-                {copied === lang && '✓ '}
+              <CopyButton key={lang} text={() => answer(lang)} data-answer={lang}>
                 {t(`lookup.copy.${lang}`)}
-              </Button>
+              </CopyButton>
             ))}
             <Exports name={`lookup-${q}`} rows={items as unknown as Record<string, unknown>[]} />
           </div>

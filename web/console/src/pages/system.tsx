@@ -1,36 +1,25 @@
-import { Button, Table } from 'antd';
-import { useState } from 'react';
+import { Table } from 'antd';
 import { useTranslation } from 'react-i18next';
 import { need, type Schemas } from '../lib/api.ts';
 import { useData } from '../lib/data.ts';
 import { useNow } from '../lib/store.ts';
 import { Facts, Fault, Head, Id, Tag, Time, useSpan } from '../ui/bits.tsx';
+import { CopyButton } from '../ui/copy.tsx';
 
 /** Nodes, what the server is made of, and the settings in force. */
 export default function System() {
   const { t } = useTranslation();
   const spell = useSpan();
   const now = useNow();
-  const [copied, setCopied] = useState(false);
   const nodes = useData('GET /v1/admin/nodes', {}, 'live');
   const cap = useData('GET /v1/admin/capabilities', {}, 'slow', need('GET /v1/admin/capabilities') !== undefined);
   const config = useData('GET /v1/admin/config', {}, 'once', need('GET /v1/admin/config') !== undefined);
   const c = cap.data;
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(
-        JSON.stringify({ nodes: nodes.data, server: c, settings: config.data }, null, 2),
-      );
-      setCopied(true);
-      setTimeout(() => setCopied(false), 1500);
-    } catch {
-      setCopied(false);
-    }
-  };
+  const diagnostics = () => JSON.stringify({ nodes: nodes.data, server: c, settings: config.data }, null, 2);
   return (
     <div className="stack">
       <Head title={t('nav.system')} data={nodes}>
-        <Button onClick={copy}>{copied ? '✓' : t('system.copy')}</Button>
+        <CopyButton text={diagnostics}>{t('system.copy')}</CopyButton>
       </Head>
       <Table<Schemas['NodeAnswer']>
         dataSource={nodes.data?.items ?? []}

@@ -1,8 +1,9 @@
 import { Button, type ButtonProps, Tooltip } from 'antd';
 import type { ReactNode } from 'react';
-import { useState } from 'react';
+import { useRef } from 'react';
 import { useTranslation } from 'react-i18next';
 import { need, type Problem } from '../lib/api.ts';
+import { selectAll } from '../lib/copy.ts';
 import type { Data } from '../lib/data.ts';
 import { count } from '../lib/money.ts';
 import { lack, lackText } from '../lib/rights.ts';
@@ -10,6 +11,7 @@ import { age, otherStaleMs } from '../lib/stale.ts';
 import { useNow, usePrefs } from '../lib/store.ts';
 import { millis, span, stamp } from '../lib/times.ts';
 import { useSession } from '../session.tsx';
+import { useCopy } from './copy.tsx';
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'info' | 'plain';
 
@@ -69,24 +71,19 @@ export function Time({
 /** An id in monospace, copied by one click. It is data, in no language. */
 export function Id({ id, children }: { id: string | undefined; children?: ReactNode }) {
   const { t } = useTranslation();
-  const [done, setDone] = useState(false);
+  const [copied, copy] = useCopy();
+  const text = useRef<HTMLSpanElement>(null);
   if (!id) return <span>—</span>;
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(id);
-      setDone(true);
-      setTimeout(() => setDone(false), 1500);
-    } catch {
-      setDone(false);
-    }
+  const press = async () => {
+    if ((await copy(id)) === 'byHand') selectAll(text.current);
   };
   return (
     <span className="nowrap">
-      <span className="mono" data-data>
+      <span className="mono" data-data ref={text}>
         {children ?? id}
       </span>
-      <button type="button" className="copy" onClick={copy} aria-label={t('act.copyOf', { what: id })} data-copy>
-        {done ? (
+      <button type="button" className="copy" onClick={press} aria-label={t('act.copyOf', { what: id })} data-copy>
+        {copied === 'done' ? (
           '✓'
         ) : (
           <svg
@@ -103,6 +100,11 @@ export function Id({ id, children }: { id: string | undefined; children?: ReactN
           </svg>
         )}
       </button>
+      {copied && (
+        <span role="status" className={copied === 'done' ? 'sr' : 'small'} data-copied={copied}>
+          {copied === 'done' ? t('copy.done') : t('copy.selected')}
+        </span>
+      )}
     </span>
   );
 }

@@ -1,2 +1,0 @@
-var e=/^(?:[=+\-@\t\r\n|%＝＋－＠]|[ \u00a0\u3000]+[=＝])/,t=/^-?\d+(\.\d+)?$/;function n(n){if(n==null)return``;let r=typeof n==`object`?JSON.stringify(n):String(n);return e.test(r)&&!t.test(r)&&(r=`'${r}`),/[",\n\r]/.test(r)?`"${r.replaceAll(`"`,`""`)}"`:r}function r(e,t){let r=[e.map(n).join(`,`)];for(let i of t)r.push(e.map(e=>n(i[e])).join(`,`));return`\ufeff${r.join(`\r
-`)}\r\n`}function i(e,t,n){let r=URL.createObjectURL(new Blob([n],{type:t})),i=document.createElement(`a`);i.href=r,i.download=e,i.click(),setTimeout(()=>URL.revokeObjectURL(r),1e4)}export{i as n,r as t};
