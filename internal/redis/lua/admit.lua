@@ -55,19 +55,16 @@ end
 
 if same > 0 and open and not early and not late and #KEYS == 5 and ARGV[6] == '' and same <= limit
     and same * count <= available then
-  local new = true
+  -- The table has its room from the start; one that grows is laid out anew again and again.
+  local new, short, set = true, be2(same) .. ARGV[5], {byte(ARGV[9], 1, 2 * count)}
   for i = 1, count do
     if have[i] then
       new = false
       break
     end
+    set[2 * i - 1], set[2 * i] = users[i], short
   end
   if new then
-    local set, short = {unpack(users)}, be2(same) .. ARGV[5]
-    for i = count, 1, -1 do
-      set[2 * i] = short
-      set[2 * i - 1] = users[i]
-    end
     available = available - same * count
     write(count, same * count, set, ARGV[8], sub(ARGV[9], 1, 10 * count), ARGV[9])
     return {1, at, now, available, returning, g[7] + same * count, ''}
