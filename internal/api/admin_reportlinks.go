@@ -73,6 +73,7 @@ type (
 		Buckets      []bucketAnswer   `json:"buckets" nullable:"false"`
 		Verification verificationBody `json:"verification"`
 	}
+	// SharedInput is the secret of a link. Exported, since huma reads no others where it is embedded.
 	SharedInput struct {
 		Authorization string `header:"Authorization" maxLength:"128" hidden:"true"`
 	}

@@ -9,8 +9,8 @@ import (
 // Pages that wait for an opening say so once a minute. What they say is counted in steps, so that the last minute can
 // be told without keeping who said it.
 const (
-	pageStep  sluice.Millis = 5000
-	pageSteps               = 12 // of a minute
+	pageStep  = sluice.Millis(5000)
+	pageSteps = 12 // of a minute
 )
 
 // pageSlots holds the number of a step in the upper half of a slot and what was counted in it in the lower one. It has
