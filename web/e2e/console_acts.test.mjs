@@ -296,6 +296,7 @@ test('what the server exports is what the buttons give', async (t) => {
   await settled(page);
   const file = async (name, role = 'button') => {
     const [d] = await Promise.all([page.waitForEvent('download'), page.getByRole(role, { name, exact: true }).click()]);
+    await page.locator('.ant-btn-loading').first().waitFor({ state: 'detached' }); // it takes no second press until then
     const chunks = [];
     for await (const c of await d.createReadStream()) chunks.push(c);
     return Buffer.concat(chunks).toString('utf8');
