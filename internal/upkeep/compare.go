@@ -76,10 +76,29 @@ func (r *Reconciler) compare(ctx context.Context, c sluice.Campaign) (*compariso
 	return p, nil
 }
 
-// sameFigures compares what claims move.
+// sure compares until the sums of the gates and of their claims agree, or have not at several looks: a unit that came
+// back and one that went while claims were read leave the figures as they were.
+func (r *Reconciler) sure(ctx context.Context, c sluice.Campaign) (p *comparison, err error) {
+	for look := 0; ; look++ {
+		if p, err = r.compare(ctx, c); err != nil || look+1 >= r.cfg.Looks || !p.quiet || p.counted() {
+			return p, err
+		}
+		if err = wait(ctx, r.cfg.Between); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// counted says whether each gate's own sum of live units is that of its claims.
+func (p *comparison) counted() bool {
+	return !slices.ContainsFunc(p.states, func(s sluice.ShardState) bool { return p.scanned[s.Shard] != s.Live })
+}
+
+// sameFigures compares what claims move. The time of the last claim tells where one came and another went.
 func sameFigures(a, b sluice.ShardState) bool {
 	return a.Shard == b.Shard && a.Epoch == b.Epoch && a.Available == b.Available && a.Returning == b.Returning &&
-		a.Live == b.Live && a.Queued == b.Queued && a.Out == b.Out && a.Revision == b.Revision && a.Share == b.Share
+		a.Live == b.Live && a.Queued == b.Queued && a.Out == b.Out && a.Revision == b.Revision && a.Share == b.Share &&
+		a.LastAt == b.LastAt
 }
 
 func (p *comparison) load(ctx context.Context, rows Rows, campaign string) error {

@@ -253,7 +253,7 @@ func (r *Reconciler) fill(ctx context.Context, c sluice.Campaign, run *sluice.Re
 	if r.deps.Gates == nil || r.gateOver(ctx, c) {
 		return nil
 	}
-	p, err := r.compare(ctx, c)
+	p, err := r.sure(ctx, c)
 	if errors.Is(err, errNotArmed) && !b.dry {
 		r.forgotten(ctx, c)
 	}
