@@ -263,24 +263,25 @@ func TestFailover(t *testing.T) {
 		s := servers.Sentinel(t)
 		h := open(t, redis.Config{URL: s.URL(), Timeout: 500 * time.Millisecond}, aSale("spring", 2))
 		h.arm(1, 1_000_000)
-		h.failover(s.Now().Kill9)
+		h.failover(s.Now())
 	})
 	t.Run("Cluster", func(t *testing.T) {
 		s := servers.RedisCluster(t)
 		h := open(t, redis.Config{URL: s.URL(), Timeout: 500 * time.Millisecond}, aSale("spring", 2))
 		h.arm(1, 1_000_000)
-		h.failover(s.MasterOf(h.client.GateKey(&h.c, 0)).Kill9)
+		h.failover(s.MasterOf(h.client.GateKey(&h.c, 0)))
 	})
 }
 
-func (h *house) failover(kill func()) {
+func (h *house) failover(master *servers.RedisServer) {
 	h.t.Helper()
 	before, err := h.client.Identity(h.t.Context())
 	if err != nil {
 		h.t.Fatal(err)
 	}
+	master.WaitReplica() // of a gate that the replica does not have nothing is left but a new epoch
 	stop := h.buyers(4)
-	kill()
+	master.Kill9()
 	after := h.claim("after", "1", 1)
 	last, lastErr := "", error(nil)
 	h.t.Cleanup(func() {

@@ -212,6 +212,27 @@ func (r *RedisServer) Info(field string) string {
 	return ""
 }
 
+// WaitReplica waits until a replica has all that this master has now: replication is behind the answer to a write.
+func (r *RedisServer) WaitReplica() {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	want, err := strconv.ParseInt(r.Info("master_repl_offset"), 10, 64)
+	if err == nil {
+		err = poll(ctx, func() error {
+			_, text, _ := strings.Cut(r.Info("slave0"), ",offset=")
+			text, _, _ = strings.Cut(text, ",")
+			if has, err := strconv.ParseInt(text, 10, 64); err != nil || has < want {
+				return fmt.Errorf("%w: the replica of %s has %s of %d", errNotReady, r.Addr, text, want)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		r.t.Fatalf("servers: %v", err)
+	}
+}
+
 // Port gives the port alone.
 func (r *RedisServer) Port() int {
 	_, port, _ := net.SplitHostPort(r.Addr)

@@ -96,9 +96,7 @@ func TestClusterFailsOver(t *testing.T) {
 	}
 	m := c.MasterOf("{spring:0}gate")
 	m.Do("SET", "{spring:0}gate", "x")
-	until(t, "the replica has it", func() bool {
-		return strings.Contains(m.Info("slave0"), ",offset="+m.Info("master_repl_offset")+",")
-	})
+	m.WaitReplica()
 	m.Kill9()
 	until(t, "another master", func() bool { return len(c.Masters()) == 3 })
 	m.Start()
