@@ -76,7 +76,10 @@ const states = {
   pass: [() => Object.assign(clicked((f) => f.answer('PASS_REQUIRED')), { passes: [slider] }), press, (page) => page.waitForSelector('#slide')],
   passbad: [() => clicked((f) => f.answer('PASS_INVALID')), press],
   paused: [() => live({ state: 'paused' })],
-  closed: [() => clicked((f) => f.answer('CLOSED')), press],
+  closed: [() => clicked((f) => () => {
+    f.campaign.state = 'closed';
+    return f.answer('CLOSED');
+  }), press],
   ended: [() => live({ state: 'ended' })],
   unknown: [() => Object.assign(clicked(() => cut), { found: [hang] }), press],
   offline: [() => live(), null, (page) => page.context().setOffline(true)],

@@ -226,7 +226,7 @@ test('a whole sale by clicking', { timeout: 400_000 }, async (t) => {
   // The opening is far enough for a rehearsal on a slow machine, and brought forward when all is ready.
   await o.create({
     title, id: 'autumn', total: stock, sentence: `${stock} units, 1 each`,
-    from: Date.now() + 240_000, until: Date.now() + 3_600_000,
+    from: Date.now() + 900_000, until: Date.now() + 3_600_000, // in the last ten minutes nothing of it is edited
     what: async (p) => {
       await p.getByLabel('SKU').fill('jacket-1');
       await p.getByLabel('Price').fill('99');
