@@ -312,12 +312,17 @@ test('what the server exports is what the buttons give', async (t) => {
   assert.ok(entries.length > 0 && entries.every((e) => e.action.startsWith('block')), JSON.stringify(entries.map((e) => e.action)));
   assert.ok(entries.some((e) => e.reason === 'a drill'));
   assert.equal(await page.locator('[data-cut]').count(), 0, 'it has all that match');
+  // What is told is looked at here, not the file: a browser may hold back one download of many.
+  const press = async (name) => {
+    await page.locator('.ant-btn-loading').first().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name, exact: true }).click();
+  };
   for (const [form, name] of [['csv', 'All that fit, CSV'], ['json', 'All that fit, JSON']]) {
     await page.route(`**/audit-log.${form}?*`, async (r) => r.fulfill({ response: await r.fetch(), headers: { 'Sluice-Cut': '10000' } }));
-    await file(name);
+    await press(name);
     await page.locator('[data-cut="10000"]', { hasText: 'the newest 10,000 rows; more match' }).waitFor();
     await page.unroute(`**/audit-log.${form}?*`);
-    await file(name);
+    await press(name);
     await page.locator('[data-cut]').waitFor({ state: 'detached' });
   }
   await page.route('**/audit-log.json?*', (r) => r.fulfill({ status: 503, contentType: 'application/problem+json', json: { title: 'Service Unavailable', code: 'UNAVAILABLE', detail: 'the ledger is away' } }));
