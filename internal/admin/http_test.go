@@ -291,6 +291,7 @@ func TestSwitchesAreInForceAndSurvive(t *testing.T) {
 		{"max_rate", object{"value": 10_000_001}, 422},
 		{"payments_down", object{"value": 1, "campaign_id": "spring"}, 422},
 		{"closed", object{"value": 1, "campaign_id": "nope"}, 404},
+		{"closed", object{"value": 1, "campaign_id": "spr ing"}, 422},
 		{"closed", object{"value": 1, "campaign_id": "spring", "reason": "a mistake"}, 200},
 		{"max_rate", object{"value": 500}, 200},
 	} {

@@ -138,6 +138,8 @@ func checkSwitch(s *sluice.SwitchSetting) error {
 		f.add("campaign_id", "is required for %s", s.Name)
 	case s.Campaign != "" && !spec.Campaign:
 		f.add("campaign_id", "must be absent: %s is for the whole server", s.Name)
+	case s.Campaign != "":
+		f.id("campaign_id", s.Campaign, sluice.MaxCampaignID)
 	}
 	switch {
 	case !s.Set:

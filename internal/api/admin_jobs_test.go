@@ -133,7 +133,9 @@ func (systemDesk) Unpaid(_ context.Context, campaign string) (sluice.Unpaid, err
 type runsDesk struct{ api.ReconcileDesk }
 
 func (runsDesk) Runs(context.Context, string, string, int) (p sluice.Page[sluice.ReconcileRun], err error) {
-	p.Items = []sluice.ReconcileRun{{Campaign: "mended", OK: true}, {Campaign: "odd", Drift: 3},
+	p.Items = []sluice.ReconcileRun{{Campaign: "mended", OK: true},
+		{Campaign: "odd", OK: true, Mode: sluice.RunOne}, // of one difference: it says nothing of the others
+		{Campaign: "odd", Drift: 3},
 		{Campaign: "mended", Drift: 9}, {Campaign: "odd", Drift: 8}}
 	return p, nil
 }

@@ -268,6 +268,9 @@ func (a *Admin) owing(ctx context.Context, o *overviewAnswer, all []sluice.Campa
 	seen := map[string]bool{}
 	for i := range runs.Items {
 		r := &runs.Items[i]
+		if r.Mode == sluice.RunOne && r.OK {
+			continue // one difference was repaired: of the others it says nothing
+		}
 		if !seen[r.Campaign] && (!r.OK || r.Error != "") {
 			o.need(needAnswer{Kind: "drift", Urgency: "act", CampaignID: r.Campaign, Count: r.Drift, SinceMS: int64(r.StartedAt),
 				Detail: "the last comparison of gates and ledger did not come out"})

@@ -53,10 +53,10 @@ func actorOf(ctx context.Context) sluice.Actor {
 	return actor
 }
 
-// actorBecause is actorOf with the reason that the operator gave.
+// actorBecause is actorOf with the reason that the operator gave, as UTF-8: in an address it may be any bytes.
 func actorBecause(ctx context.Context, reason string) sluice.Actor {
 	actor := actorOf(ctx)
-	actor.Reason = reason
+	actor.Reason = strings.ToValidUTF8(reason, "\uFFFD")
 	return actor
 }
 
