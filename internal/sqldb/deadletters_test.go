@@ -3,6 +3,7 @@ package sqldb_test
 import (
 	"errors"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -13,13 +14,20 @@ import (
 // letterRig is a ledger whose clock a test sets.
 type letterRig struct {
 	*sqldb.DB
-	now sluice.Millis
+	now    sluice.Millis
+	begins atomic.Int64 // transactions of writers
 }
 
 func openLetters(t *testing.T, open opener) *letterRig {
 	r := &letterRig{now: 10_000}
 	r.DB = open(t, sqldb.Config{
 		Remote: true, Now: func() time.Time { return time.UnixMilli(int64(r.now)) },
+		Around: func(step string, do func() error) error {
+			if step == sqldb.StepBegin {
+				r.begins.Add(1)
+			}
+			return do()
+		},
 	})
 	return r
 }
@@ -339,8 +347,12 @@ func TestLostAgainHasItsGraceAgain(t *testing.T) {
 			if err := r.EpochArmed(t.Context(), "g", epoch+1); err != nil {
 				t.Fatal(err)
 			}
+			before := r.begins.Load()
 			if out, err := r.Lost(t.Context(), c, epoch+1); faultCode(err) != "NOT_LOST" {
 				t.Errorf("loss %d: %+v %v", epoch, out, err)
+			}
+			if n := r.begins.Load() - before; n != 0 {
+				t.Errorf("loss %d: whoever waits for the grace has %d transactions begun", epoch, n)
 			}
 			r.now += 60_000
 		}

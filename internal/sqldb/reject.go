@@ -2,6 +2,7 @@ package sqldb
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -88,27 +89,46 @@ func (t *tx) recordedClaim(c sluice.Claim, kind sluice.Kind) (out sluice.Outcome
 // since then is over, and the campaign's epoch is still seen, under which the gates were looked at. ErrNotFound: there
 // is no such campaign.
 func (db *DB) Lost(ctx context.Context, c sluice.Claim, seen int64) (out sluice.Outcome, err error) {
+	doing := "claim " + c.ID.String() + " is lost"
+	// Whoever waits asks again and again until the grace is over. It is looked at first without the campaign's lock and
+	// the connections that payments go by.
+	notLost := sluice.NewFault(sluice.ErrConflict, "NOT_LOST", "the claim may still turn up")
+	var armed int64
+	err = db.rdb.QueryRowContext(ctx, armedSinceLost, db.graceOver(), c.Epoch, c.Campaign).Scan(&armed)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return out, fmt.Errorf("sqldb: %s: campaign %s: %w", doing, c.Campaign, sluice.ErrNotFound)
+	case err != nil:
+		return out, translate(err, doing)
+	case c.Epoch == 0 || armed == 0:
+		return out, fmt.Errorf("sqldb: %s: %w", doing, notLost)
+	}
 	err = db.writeAgain(ctx, laneUrgent, func(t *tx) error {
-		no, epoch, err := t.lockCampaign(c.Campaign)
+		_, epoch, err := t.lockCampaign(c.Campaign)
 		if err != nil {
 			return err
 		}
-		now := sluice.MillisOf(db.cfg.Now())
-		var armed int64
-		err = t.row(`SELECT COUNT(*) FROM epochs a WHERE a.campaign_no = ? AND a.armed_ms > 0 AND a.armed_ms <= ?
-			AND a.epoch >= (SELECT MAX(l.epoch) FROM epochs l WHERE l.campaign_no = ? AND l.cause = 'lost' AND l.epoch > ?)`,
-			[]any{no, int64(now) - db.cfg.LostGrace.Milliseconds(), no, c.Epoch}, &armed)
+		err = t.row(armedSinceLost, []any{db.graceOver(), c.Epoch, c.Campaign}, &armed)
 		if err != nil {
 			return err
 		}
-		if c.Epoch == 0 || armed == 0 || epoch != seen {
-			return sluice.NewFault(sluice.ErrConflict, "NOT_LOST", "the claim may still turn up")
+		if armed == 0 || epoch != seen {
+			return notLost
 		}
 		out, err = t.reject(c, sluice.ReasonLost)
 		return err
 	})
 	if err != nil {
-		return sluice.Outcome{}, fmt.Errorf("sqldb: claim %s is lost: %w", c.ID, err)
+		return sluice.Outcome{}, fmt.Errorf("sqldb: %s: %w", doing, err)
 	}
 	return out, nil
 }
+
+// armedSinceLost counts the epochs of a campaign that are armed since a moment and not before the last loss after an
+// epoch.
+const armedSinceLost = `SELECT (SELECT COUNT(*) FROM epochs a
+	WHERE a.campaign_no = c.no AND a.armed_ms > 0 AND a.armed_ms <= ? AND a.epoch >= (SELECT MAX(l.epoch) FROM epochs l
+		WHERE l.campaign_no = c.no AND l.cause = 'lost' AND l.epoch > ?)) FROM campaigns c WHERE c.id = ?`
+
+// graceOver is the moment before which an epoch has to be armed for its grace to be over.
+func (db *DB) graceOver() int64 { return db.cfg.Now().UnixMilli() - db.cfg.LostGrace.Milliseconds() }
